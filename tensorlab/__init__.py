@@ -155,6 +155,7 @@ from tensorlab.ops.indexing.index_along_dim import (
 from tensorlab.ops.indexing.scatter_reduce import index_reduce, scatter_reduce
 from tensorlab.ops.linalg.affine import addbmm, addmm, addmv, addr, baddbmm, inner, outer, vdot
 from tensorlab.ops.linalg.affine import outer as ger
+from tensorlab.ops.linalg.composed import cdist, corrcoef, cov, cross, dist, renorm, vander
 from tensorlab.ops.linalg.einsum import einsum, kron, tensordot
 from tensorlab.ops.linalg.matrices import bmm, dot, matmul, mm, mv
 from tensorlab.ops.normalization import group_norm, layer_norm, rms_norm

@@ -63,7 +63,7 @@ from tensorlab.ops.indexing import (
     index_along_dim,
 )
 from tensorlab.ops.indexing import scatter_reduce as reducing
-from tensorlab.ops.linalg import affine, einsum, matrices
+from tensorlab.ops.linalg import affine, composed, einsum, matrices
 from tensorlab.ops.pointwise import (
     arithmetic,
     bounds,
@@ -539,6 +539,13 @@ class Tensor(TensorBase):
     inner = affine.inner
     vdot = affine.vdot
     kron = einsum.kron
+    cross = composed.cross
+    dist = composed.dist
+    renorm = composed.renorm
+    renorm_ = composed.renorm_
+    cov = composed.cov
+    corrcoef = composed.corrcoef
+    fill_diagonal_ = composed.fill_diagonal_
     __matmul__ = matrices.matmul_operator
     __rmatmul__ = matrices.matmul_reflected
 

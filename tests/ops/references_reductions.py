@@ -216,7 +216,19 @@ REFERENCES |= {
 for way in ("linear", "lower", "higher", "midpoint", "nearest"):
     REFERENCES[f"quantile {way}"] = lambda x, way=way: np.quantile(x, [0.1, 0.6, 1], 1, method=way)
 
+
 # ------------------------------------------------------------------------------------------------ products of matrices
+def renorm(x):
+    lengths = np.sqrt((x * x).sum(axis=tuple({*range(x.ndim)} - {1}), keepdims=True))
+    return np.where(lengths > 1.5, x * 1.5 / (lengths + 1e-7), x)
+
+
+def fill_diagonal(x):
+    x = x.copy()
+    np.fill_diagonal(x, 2, wrap=True)
+    return x
+
+
 REFERENCES |= {
     **dict.fromkeys(("mm", "bmm", "mv", "dot", "matmul"), np.matmul),
     **dict.fromkeys(("matmul batches", "matmul operator"), np.matmul),
@@ -231,6 +243,19 @@ REFERENCES |= {
     "tensordot": lambda x, y: np.tensordot(x, y, ([0, 2], [0, 1])),
     "tensordot count": lambda x, y: np.tensordot(x, y, 1),
     "linear": lambda x, w, b=0: x @ w.T + b,
+    "cross": lambda x, y: np.cross(x, y, axis=1),
+    "dist": lambda x, y: norm(x - y, 3),
+    **{
+        f"cdist {what}": lambda x, y, p=p: norm(x[..., :, None, :] - y[..., None, :, :], p, -1)
+        for what, p in (("1", 1), ("2", 2), ("2, product", 2), ("1.5", 1.5))
+    },
+    "cdist inf": lambda x, y: np.abs(x[..., :, None, :] - y[..., None, :, :]).max(-1, initial=0),
+    "renorm": renorm,
+    "vander": lambda x: np.vander(x, 4),
+    "fill_diagonal_": fill_diagonal,
+    "cov": lambda x, a: np.cov(x, aweights=np.abs(a) + 1),
+    "cov plain": np.cov,
+    "corrcoef": np.corrcoef,
 }
 EINSUMS = """
     ij,jk->ik ij,kj bij,bjk->bik bihd,bjhd->bhij ...ij,jk->...ik ii->i ii iij->ij ij->ji ij-> i,j->ji ij,ij->ji

@@ -227,6 +227,126 @@ SAMPLES = (
     ]
     + [
         Sample(
+            "cross",
+            lambda T, x, y: T.cross(x, y, 1),
+            normal(2, 3, 4),
+            normal(2, 3, 1),
+            dtypes=NUMBERS,
+            out=lambda T, x, y, out: T.cross(x, y, 1, out=out),
+            more=[[normal(0, 3), normal(1, 3)]],
+            bad=[
+                lambda T, x, y: T.cross(x, y[0]),
+                lambda T, x, y: T.cross(x, y, 2),
+                lambda T, x, y: T.cross(x, y.float(), 1),
+            ],
+            same_strides=False,
+        ),
+        Sample(
+            "dist",
+            lambda T, x, y: T.dist(x, y, 3),
+            normal(3, 4),
+            normal(4),
+            dtypes=NUMBERS[:3],
+            more=[[normal(0, 4), normal(4)]],
+            bad=[lambda T, x, y: T.dist(x, 2.0), lambda T, x, y: T.dist(x, y[:3])],
+            tolerance=4,
+        ),
+        *[
+            Sample(
+                f"cdist {what}",
+                lambda T, x, y, p=p, mode=mode: T.cdist(x, y, p, mode),
+                normal(2, 3, 4),
+                normal(5, 4),
+                derivatives=1,  # PyTorch has no second: test_composed_linalg.py
+                dtypes=NUMBERS[:1],
+                more=[
+                    [normal(0, 4), normal(5, 4)],
+                    [normal(3, 4), normal(0, 4)],
+                    [normal(3, 0), normal(5, 0)],
+                    [normal(30, 4), normal(5, 4)],
+                ],
+                bad=[
+                    lambda T, x, y: T.cdist(x, y[:, :2]),
+                    lambda T, x, y: T.cdist(x, y.float()),
+                    lambda T, x, y: T.cdist(x, y, -1),
+                ],
+                tolerance=20,
+                same_strides=False,
+            )
+            for what, p, mode in (
+                ("1", 1, "donot_use_mm_for_euclid_dist"),
+                ("2", 2, "donot_use_mm_for_euclid_dist"),
+                ("2, product", 2, "use_mm_for_euclid_dist"),
+                ("1.5", 1.5, "donot_use_mm_for_euclid_dist"),
+                ("inf", float("inf"), "donot_use_mm_for_euclid_dist"),
+            )
+        ],
+        Sample(
+            "renorm",
+            lambda T, x: T.renorm(x, 2, 1, 1.5),
+            normal(3, 4, 2),
+            dtypes=NUMBERS[:3],
+            inplace=lambda T, x: x.renorm_(2, 1, 1.5),
+            out=lambda T, x, out: T.renorm(x, 2, 1, 1.5, out=out),
+            more=[[normal(3, 0)], [normal(5, 5)]],
+            bad=[
+                lambda T, x: T.renorm(x, 0, 1, 1.5),
+                lambda T, x: T.renorm(x, 2, 1, -1),
+                lambda T, x: T.renorm(x[0, 0], 2, 0, 1.5),
+            ],
+        ),
+        Sample(
+            "vander",
+            lambda T, x: T.vander(x, 4),
+            normal(3),
+            derivatives=0,  # PyTorch's raises: test_composed_linalg.py
+            dtypes=NUMBERS,
+            more=[[normal(0)]],
+            bad=[lambda T, x: T.vander(x[None]), lambda T, x: T.vander(x, -1)],
+            tolerance=20,
+            same_strides=False,
+        ),
+        Sample(
+            "fill_diagonal_",
+            lambda T, x: x.clone().fill_diagonal_(2, True),
+            normal(5, 2),
+            dtypes=NUMBERS,
+            more=[[normal(2, 5)], [normal(3, 3, 3)], [normal(0, 2)]],
+            bad=[lambda T, x: x[0].fill_diagonal_(2), lambda T, x: x[None].fill_diagonal_(2)],
+        ),
+        Sample(
+            "cov",
+            lambda T, x, a: T.cov(x, aweights=a.abs() + 1),
+            normal(3, 5),
+            normal(5),
+            dtypes=NUMBERS[:1],
+            bad=[
+                lambda T, x, a: T.cov(x[None]),
+                lambda T, x, a: T.cov(x, aweights=a[:2]),
+                lambda T, x, a: T.cov(x, fweights=a),
+            ],
+            tolerance=20,
+        ),
+        Sample(
+            "cov plain",
+            lambda T, x: T.cov(x),
+            normal(3, 5),
+            dtypes=NUMBERS[:1],
+            more=[[normal(6)], [normal(0, 5)]],
+            tolerance=20,
+        ),
+        Sample(
+            "corrcoef",
+            lambda T, x: T.corrcoef(x),
+            normal(3, 5),
+            dtypes=NUMBERS[:1],
+            more=[[normal(6)]],
+            bad=[lambda T, x: T.corrcoef(x[None])],
+            tolerance=20,
+        ),
+    ]
+    + [
+        Sample(
             f"einsum {equation.replace(' ', '')}",
             lambda T, *tensors, equation=equation: T.einsum(equation, *tensors),
             *[normal(*shape) for shape in shapes],

@@ -44,6 +44,7 @@ COMPOSED = {
     *("index_add", "kl_div", "normalize", "pairwise_distance", "pow of negative numbers", "put"),
     *("lp_pool1d", "lp_pool2d", "lp_pool3d"),
     *("poisson_nll_loss", "softsign", "tanhshrink", "trapezoid"),
+    *("corrcoef", "cov", "cross", "renorm"),
 }
 # Samples that compute before they call the op, such as 1e7 x: that is rounded to a half first.
 COMPUTE_BEFORE = {

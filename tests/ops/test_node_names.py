@@ -69,6 +69,7 @@ COMPOSED = {
         "embedding_bag max",
     ),
     *("pixel_unshuffle", "channel_shuffle", "conv_tbc"),
+    *("cross", "dist", "cdist", "renorm"),
 }
 
 

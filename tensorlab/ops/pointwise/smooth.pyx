@@ -88,7 +88,7 @@ cdef void gelu_tanh_loop(real* out, real* x, ssize n) noexcept nogil:
         out[i] = <real>0.5 * x[i] * (<real>1 + tl_math.tanh(rate * (x[i] + cubic * x[i] * x[i] * x[i])))
 
 cdef Op GELU_TANH = Op("gelu_tanh(Tensor x) -> Tensor", dtype="promote", node="GeluBackward0", grain=GRAIN,
-                    exact_out=True)
+                       exact_out=True)
 floating_loops(GELU_TANH, &gelu_tanh_loop[float], &gelu_tanh_loop[double])
 
 @GELU_TANH.derivative("x")
@@ -220,7 +220,7 @@ cdef void softplus_loop(real* out, real* x, real* beta, real* threshold, ssize n
         out[i] = x[i] if z > threshold[i] else tl_math.softplus(z) / beta[i]
 
 cdef Op SOFTPLUS = Op("softplus(Tensor x, Scalar beta=1, Scalar threshold=20) -> Tensor", dtype="promote", grain=GRAIN,
-                   exact_out=True)
+                      exact_out=True)
 floating_loops(SOFTPLUS, &softplus_loop[float], &softplus_loop[double])
 
 @SOFTPLUS.derivative("x")
