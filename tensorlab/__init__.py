@@ -153,12 +153,12 @@ from tensorlab.ops.indexing.index_along_dim import (
     take,
 )
 from tensorlab.ops.indexing.scatter_reduce import index_reduce, scatter_reduce
-from tensorlab.ops.linalg.affine import addbmm, addmm, addmv, addr, baddbmm, inner, outer, vdot
+from tensorlab.ops.linalg.affine import addbmm, addmm, addmv, addmv_, addr, baddbmm, inner, outer, vdot
 from tensorlab.ops.linalg.affine import outer as ger
 from tensorlab.ops.linalg.composed import cdist, corrcoef, cov, cross, dist, renorm, vander
 from tensorlab.ops.linalg.einsum import einsum, kron, tensordot
 from tensorlab.ops.linalg.matrices import bmm, dot, matmul, mm, mv
-from tensorlab.ops.normalization import group_norm, layer_norm, rms_norm
+from tensorlab.ops.normalization import rms_norm
 from tensorlab.ops.norms import norm
 from tensorlab.ops.numbered_modes import (
     affine_grid_generator,
@@ -171,9 +171,11 @@ from tensorlab.ops.numbered_modes import (
     grid_sampler,
     grid_sampler_2d,
     grid_sampler_3d,
+    group_norm,
     hinge_embedding_loss,
     instance_norm,
     kl_div,
+    layer_norm,
     margin_ranking_loss,
     poisson_nll_loss,
     triplet_margin_loss,

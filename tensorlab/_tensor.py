@@ -533,8 +533,11 @@ class Tensor(TensorBase):
     baddbmm = affine.baddbmm
     baddbmm_ = affine.baddbmm_
     addbmm = affine.addbmm
+    addbmm_ = affine.addbmm_
     addmv = affine.addmv
+    addmv_ = affine.addmv_
     addr = affine.addr
+    addr_ = affine.addr_
     outer = ger = affine.outer
     inner = affine.inner
     vdot = affine.vdot

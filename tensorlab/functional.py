@@ -2,6 +2,7 @@
 
 from .ops.indexing.parts import unravel_index
 from .ops.joining import atleast_1d, atleast_2d, atleast_3d
+from .ops.linalg.composed import cdist
 from .ops.linalg.einsum import einsum, tensordot
 from .ops.meshgrid import broadcast_shapes, broadcast_tensors, cartesian_prod, meshgrid
 from .ops.norms import norm
@@ -17,6 +18,7 @@ __all__ = [
     "broadcast_shapes",
     "broadcast_tensors",
     "cartesian_prod",
+    "cdist",
     "einsum",
     "meshgrid",
     "norm",

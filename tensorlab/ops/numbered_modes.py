@@ -6,7 +6,15 @@ As in PyTorch, a loss that is called without a reduction gives all its terms.
 """
 
 from tensorlab.errors import ShapeError
-from tensorlab.ops import composite, ctc, grids, margin_losses, padding, pointwise_losses
+from tensorlab.ops import (
+    composite,
+    ctc,
+    grids,
+    margin_losses,
+    normalization,
+    padding,
+    pointwise_losses,
+)
 from tensorlab.ops.batch_norm import batch_norm as channel_norm
 from tensorlab.ops.indexing.embedding import embedding as rows_of
 from tensorlab.ops.reductions_of_losses import reduced
@@ -125,6 +133,20 @@ def instance_norm(
     return composite.instance_norm(
         input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
     )
+
+
+def layer_norm(
+    input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable: bool = True
+):
+    """`nn.functional.layer_norm`; `cudnn_enable` changes nothing."""
+    return normalization.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def group_norm(
+    input, num_groups: int, weight=None, bias=None, eps=1e-5, cudnn_enabled: bool = True
+):
+    """`nn.functional.group_norm`; `cudnn_enabled` changes nothing."""
+    return normalization.group_norm(input, num_groups, weight, bias, eps)
 
 
 # ------------------------------------------------------------------------------ tables, grids and edges

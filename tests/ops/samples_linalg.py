@@ -133,6 +133,7 @@ SAMPLES = (
             normal(3, 5),
             normal(2, 3, 4),
             normal(2, 4, 5),
+            inplace=True,
             dtypes=NUMBERS[:1],
             bad=[
                 lambda T, x, a, b: T.addbmm(x, a[0], b),
@@ -148,6 +149,7 @@ SAMPLES = (
             normal(3),
             normal(3, 4),
             normal(4),
+            inplace=lambda T, x, a, b: x.addmv_(a, b, beta=2, alpha=3),
             dtypes=NUMBERS[:1],
             more=[[normal(), normal(3, 4), normal(4)]],
             bad=[lambda T, x, a, b: T.addmv(b, a, b)],
@@ -158,6 +160,7 @@ SAMPLES = (
             normal(3, 4),
             normal(3),
             normal(4),
+            inplace=True,
             dtypes=NUMBERS[:1],
         ),
         product(

@@ -238,6 +238,10 @@ def addbmm(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1, out=No
                    b.reshape(b.sizes[0] * b.sizes[1], b.sizes[2]), beta=beta, alpha=alpha)
     return store_out("addbmm", result, out, (input, a, b))
 
+def addbmm_(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1):
+    """`addbmm`, written over `input`."""
+    return (<object>input).copy_(addbmm(input, batch1, batch2, beta=beta, alpha=alpha))
+
 
 # ---------------------------------------------------------------- addmv, outer, addr, inner
 def addmv(TensorBase input not None, mat, vec, *, beta=1, alpha=1, out=None):
@@ -254,6 +258,10 @@ def addmv(TensorBase input not None, mat, vec, *, beta=1, alpha=1, out=None):
     check_added(input, product, "addmv", "input")
     result = scaled(product, factor) if keep == 0 else scaled(input, keep) + scaled(product, factor)
     return store_out("addmv", result, out, (input, mat, vec))
+
+def addmv_(TensorBase input not None, mat, vec, *, beta=1, alpha=1):
+    """`addmv`, written over `input`."""
+    return (<object>input).copy_(addmv(input, mat, vec, beta=beta, alpha=alpha))
 
 def outer(TensorBase input not None, vec2, *, out=None):
     """Every element of one vector times every element of another.
@@ -297,6 +305,10 @@ def addr(TensorBase input not None, vec1, vec2, *, beta=1, alpha=1, out=None):
     input, product = as_numbers(input, kind), as_numbers(product, kind)
     result = product * alpha if beta == 0 else input * beta + product * alpha
     return store_out("addr", result, out, (input, vec1, vec2), CASTS | NO_PARTIAL_OVERLAP)
+
+def addr_(TensorBase input not None, vec1, vec2, *, beta=1, alpha=1):
+    """`addr`, written over `input`."""
+    return (<object>input).copy_(addr(input, vec1, vec2, beta=beta, alpha=alpha))
 
 def inner(TensorBase input not None, other, *, out=None):
     """Sum of products over the last dimension of both.
