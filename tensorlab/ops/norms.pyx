@@ -4,11 +4,13 @@ from libc.stdint cimport int64_t
 cimport tensorlab._core.c_math as c_math
 from tensorlab._core.dispatch cimport run_tuple
 from tensorlab._core.op cimport Op
+from tensorlab._core.out_argument cimport store_out
 from tensorlab._core.dtypes cimport (
     FLOAT32, FLOAT64, dtype_code, dtype_object, is_floating, item_size, kernel_dtype, real)
 from tensorlab._core.graph cimport ndim_of
-from tensorlab._core.layout cimport plain_ints, ssize
+from tensorlab._core.layout cimport plain_ints, ssize, wrap_dim
 from tensorlab._core.tensor cimport TensorBase
+from tensorlab.ops.linalg.nuclear cimport run_nuclear_norm
 from tensorlab.ops.reduction_iterator cimport Reducer, finalize_loop, read_dims, reduced_count, reduced_tensor, run_reduction
 from tensorlab.ops.reductions cimport keep_dims, set_reducer
 
@@ -185,8 +187,9 @@ def norm(TensorBase input not None, p="fro", dim=None, bint keepdim=False, out=N
     Parameters
     ----------
     input : Tensor, floating
-    p : number or "fro", which is 2; inf: the largest absolute value, -inf: the smallest, 0: how many are not 0
-    dim : int, tuple of int or None; None means all dimensions
+    p : number or "fro", which is 2; inf: the largest absolute value, -inf: the smallest, 0: how many are not 0;
+        "nuc": the sum of the singular values of a matrix of float32 or float64
+    dim : int, tuple of int or None; None means all dimensions; "nuc" needs two
     keepdim : bool, keep the reduced dimensions with size 1
     out : Tensor, optional; the result is written there
     dtype : the floating type to compute in
@@ -205,6 +208,26 @@ def norm(TensorBase input not None, p="fro", dim=None, bint keepdim=False, out=N
     dim = plain_ints(dim)
     if p is None or p == "fro":
         p = 2
+    elif p == "nuc":
+        return nuclear_norm(input, dim, keepdim, out, dtype)
     elif isinstance(p, str):
-        raise ValueError(f"norm: p is {p!r}; expected a number or 'fro'")
+        raise ValueError(f"norm: p is {p!r}; expected a number, 'fro' or 'nuc'")
     return run_tuple(NORM, (input, <double>p, dim, keepdim, dtype), out)
+
+
+cdef object nuclear_norm(TensorBase x, object dim, bint keepdim, object out, object dtype):
+    """`norm` for p="nuc"."""
+    cdef tuple dims = tuple(range(x.ndim_)) if dim is None else dim if isinstance(dim, tuple) else (dim,)
+    cdef TensorBase matrices = x if dtype is None else (<object>x).to(dtype)
+    if len(dims) != 2:
+        raise ShapeError(f"norm: dim is {dim} for a tensor of shape {tuple(x.shape)}; p='nuc' needs two dimensions, of a matrix")
+    dims = tuple([wrap_dim(one, x.ndim_, "norm") for one in dims])
+    if dims[0] == dims[1]:
+        raise ShapeError(f"norm: dim is {dim}; expected two different dimensions")
+    if matrices.dtype_ != FLOAT32 and matrices.dtype_ != FLOAT64:
+        raise DTypeError(f"norm: p='nuc' needs float32 or float64, not {dtype_object(matrices.dtype_)}; convert it with .float()")
+    result = run_nuclear_norm((<object>matrices).movedim(dims, (-2, -1)))
+    if keepdim:
+        for one in sorted(dims):
+            result = result.unsqueeze(one)
+    return store_out("norm", result, out, (x,))

@@ -250,6 +250,7 @@ REFERENCES |= {
         for what, p in (("1", 1), ("2", 2), ("2, product", 2), ("1.5", 1.5))
     },
     "cdist inf": lambda x, y: np.abs(x[..., :, None, :] - y[..., None, :, :]).max(-1, initial=0),
+    "norm nuc": lambda x: np.linalg.svd(x, compute_uv=False).sum(-1),
     "renorm": renorm,
     "vander": lambda x: np.vander(x, 4),
     "fill_diagonal_": fill_diagonal,

@@ -285,6 +285,15 @@ SAMPLES = (
             )
         ],
         Sample(
+            "norm nuc",
+            lambda T, x: T.norm(x, "nuc", (1, 2)),
+            normal(2, 3, 4),
+            dtypes=NUMBERS[:1],
+            more=[[normal(2, 4, 3)], [normal(0, 4, 3)], [normal(2, 3, 0)]],
+            bad=[lambda T, x: T.norm(x, "nuc"), lambda T, x: T.norm(x, "nuc", (0, 0))],
+            tolerance=20,
+        ),
+        Sample(
             "renorm",
             lambda T, x: T.renorm(x, 2, 1, 1.5),
             normal(3, 4, 2),

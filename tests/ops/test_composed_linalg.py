@@ -111,6 +111,24 @@ CALLS = """
     T.vander(x=x(3), N=4)
     T.vander(x(3), N=-1)
     T.vander(x(2, 3))
+    T.norm(x(2, 3), p="nuc")
+    T.norm(x(2, 2, 3), p="nuc", dim=(1, 2))
+    T.norm(x(2, 2, 3), "nuc", (0, -1), True)
+    T.norm(x(2, 2, 3), "nuc", (2, 0))
+    x(2, 3).norm("nuc")
+    x(2, 3).norm("nuc", [0, 1], True)
+    T.norm(x(2, 3), "nuc", out=T.empty(()))
+    T.norm(x(2, 3), "nuc", dtype=T.float64)
+    x(0, 3).norm("nuc")
+    x(2, 0, 3).norm("nuc", (1, 2))
+    x(3).norm("nuc")
+    x(2, 3).norm("nuc", 0)
+    x(2, 2, 2).norm("nuc")
+    x(2, 2, 2).norm("nuc", (0, 0))
+    x(2, 2).norm("nuc", (0, 5))
+    x(2, 2).half().norm("nuc")
+    x(2, 2).long().norm("nuc")
+    (x(2, 2) * float("nan")).norm("nuc")
     T.cov(x(2, 3).sin())
     T.cov(x(3))
     T.cov(x(1)[0])
@@ -235,6 +253,10 @@ def test_distances_of_many_rows_come_in_parts(p, monkeypatch):
         lambda T, x: (x * 1).renorm_(2, 0, 1.3),
         lambda T, x: (x * x).fill_diagonal_(2.0),
         lambda T, x: (x * x).fill_diagonal_(2.0, wrap=True),
+        lambda T, x: x.norm("nuc"),
+        lambda T, x: x[:2].norm("nuc", keepdim=True),
+        lambda T, x: T.stack([x[:, :2], x[:, 1:] * x[:, :2]]).norm("nuc", (1, 2)),
+        lambda T, x: T.stack([x, x * x]).norm("nuc", (2, 0)),
         lambda T, x: T.cov(x * x),
         lambda T, x: T.corrcoef(x.t()),
         lambda T, x: T.cross(x, x * x, 1),
@@ -257,6 +279,22 @@ def test_the_derivatives_of_powers(x):
     )
     for one, other in zip(ours, theirs, strict=True):
         tensorlab.testing.assert_close(tensorlab.tensor(one), tensorlab.tensor(other))
+
+
+def test_the_nuclear_norm_has_a_slope_at_a_matrix_of_rank_one():
+    x = tensorlab.ones(2, 3, dtype=tensorlab.float64, requires_grad=True)
+    x.norm("nuc").backward()
+    rank_one = tensorlab.full((2, 3), 6**-0.5, dtype=tensorlab.float64)
+    assert (x.grad * rank_one).sum().isclose(rank_one.norm("nuc"))  # along x itself
+    assert x.grad.norm(2) <= 1.5
+
+
+def test_the_nuclear_norm_has_no_third_derivative():
+    x = tensorlab.randn(2, 3, requires_grad=True)
+    (one,) = tensorlab.autograd.grad(x.norm("nuc"), x, create_graph=True)
+    (two,) = tensorlab.autograd.grad((one * one * x).sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="polar_factor_backward"):
+        two.sum().backward()
 
 
 def test_where_weights_leave_nothing_cov_warns():

@@ -20,6 +20,10 @@ OTHER_FORMULAS = {
         "x",
     ): "sort is called where a gradient is wanted: tests/ops/test_sorted_values.py",
     **dict.fromkeys(
+        [("polar_factor_backward", "grad"), ("polar_factor_backward", "x")],
+        "the third derivative: tests/ops/test_composed_linalg.py",
+    ),
+    **dict.fromkeys(
         [
             ("embedding_bag_backward", "grad_out"),
             ("embedding_bag_backward", "per_sample_weights"),
@@ -38,6 +42,7 @@ NEEDS_VALUES = {
     *("masked_scatter", "masked_scatter_", "masked_scatter_backward", "masked_select"),
     *("nonzero", "nonzero_numpy", "one_hot", "repeat_interleave", "runs"),
     *("adam_step_", "sgd_step_"),  # optimizers write numbers, which meta has not
+    "polar_factor_backward",  # a second derivative, which meta is not asked for
     "clamp_high_",  # histc has found the bins of values
 }
 # Ops whose results are not tensors: tests/core/test_values_read.py

@@ -69,7 +69,7 @@ COMPOSED = {
         "embedding_bag max",
     ),
     *("pixel_unshuffle", "channel_shuffle", "conv_tbc"),
-    *("cross", "dist", "cdist", "renorm"),
+    *("cross", "dist", "cdist", "renorm", "norm nuc"),
 }
 
 

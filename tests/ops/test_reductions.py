@@ -305,7 +305,7 @@ def test_unique_slices_are_sorted_by_their_elements():
         (
             lambda x: x.norm("nuclear"),
             ValueError,
-            "norm: p is 'nuclear'; expected a number or 'fro'",
+            "norm: p is 'nuclear'; expected a number, 'fro' or 'nuc'",
         ),
     ],
 )

@@ -1,0 +1,100 @@
+"""The nuclear norm of matrices: the sum of their singular values.
+
+With x = U S V^T its gradient is U V^T, the polar factor of x, which is an op of its own and so has a derivative, too. LAPACK
+computes them, through NumPy, for each matrix of a batch.
+"""
+from tensorlab._core.dispatch cimport run_1, run_2
+from tensorlab._core.op cimport Op
+from tensorlab._core.tensor cimport TensorBase, alias, empty_beside
+
+import numpy as np
+
+from tensorlab._core.arrays import numpy
+from tensorlab.errors import GradientError
+
+
+cdef tuple decompose(TensorBase x):
+    """U, S and V^T of the matrices in the last two dimensions, as arrays."""
+    try:
+        return tuple(np.linalg.svd(numpy(alias(x)), full_matrices=False))
+    except np.linalg.LinAlgError:
+        raise RuntimeError("norm: the singular values can't be computed; are there infinities or nan "
+                           "among the elements?") from None
+
+
+cdef TensorBase filled(TensorBase out, object array):
+    numpy(out)[...] = array
+    return out
+
+
+# ---------------------------------------------------------------- nuclear_norm
+cdef Op NUCLEAR_NORM = Op("nuclear_norm(Tensor x) -> Tensor")
+
+cdef TensorBase nuclear_norm_result(TensorBase x):
+    return empty_beside(x, x.dtype_, x.ndim_ - 2, x.sizes)
+
+cdef TensorBase nuclear_norm_kernel(TensorBase x):
+    return filled(nuclear_norm_result(x), decompose(x)[1].sum(-1))
+
+NUCLEAR_NORM.kernel, NUCLEAR_NORM.shape_rule = <void*>nuclear_norm_kernel, <void*>nuclear_norm_result
+
+@NUCLEAR_NORM.derivative("x")
+def nuclear_norm_derivative(grad, x):
+    return grad[..., None, None] * run_1(POLAR_FACTOR, x)
+
+
+cdef object run_nuclear_norm(TensorBase x):
+    """The nuclear norm of each matrix in the last two dimensions."""
+    return run_1(NUCLEAR_NORM, x)
+
+
+# ---------------------------------------------------------------- polar_factor
+cdef Op POLAR_FACTOR = Op("polar_factor(Tensor x) -> Tensor")
+
+cdef TensorBase like(TensorBase x):
+    return empty_beside(x, x.dtype_, x.ndim_, x.sizes)
+
+cdef TensorBase polar_factor_kernel(TensorBase x):
+    u, _, v_t = decompose(x)
+    return filled(like(x), u @ v_t)
+
+POLAR_FACTOR.kernel, POLAR_FACTOR.shape_rule = <void*>polar_factor_kernel, <void*>like
+
+@POLAR_FACTOR.derivative("x")
+def polar_factor_derivative(grad, x):
+    return run_2(POLAR_FACTOR_BACKWARD, grad, x)
+
+
+# ---------------------------------------------------------------- polar_factor_backward
+cdef Op POLAR_FACTOR_BACKWARD = Op("polar_factor_backward(Tensor grad, Tensor x) -> Tensor")
+
+cdef TensorBase polar_factor_backward_result(TensorBase grad, TensorBase x):
+    return like(x)
+
+cdef TensorBase polar_factor_backward_kernel(TensorBase grad, TensorBase x):
+    """What turns within the space of U and V, and what leaves it: of that, the longer side of the matrix has some."""
+    u, s, v_t = decompose(x)
+    g = numpy(alias(grad))
+    u_t, v = u.swapaxes(-1, -2), v_t.swapaxes(-1, -2)
+    turned = u_t @ g @ v
+    sums = s[..., :, None] + s[..., None, :]
+    inner = (turned - turned.swapaxes(-1, -2)) * inverse(sums)
+    shares = inverse(s)[..., None]
+    left = (g @ v - u @ turned) @ (shares * v_t)
+    right = (u * shares.swapaxes(-1, -2)) @ (u_t @ g - turned @ v_t)
+    return filled(like(x), u @ inner @ v_t + left + right)
+
+cdef object inverse(object numbers):
+    """1 / x, and 0 for 0, where the norm has a kink."""
+    return np.divide(1, numbers, out=np.zeros_like(numbers), where=numbers != 0)
+
+POLAR_FACTOR_BACKWARD.kernel = <void*>polar_factor_backward_kernel
+POLAR_FACTOR_BACKWARD.shape_rule = <void*>polar_factor_backward_result
+
+@POLAR_FACTOR_BACKWARD.derivative("grad")
+def polar_factor_backward_derivative_grad(grad, x):
+    return run_2(POLAR_FACTOR_BACKWARD, grad, x)            # a matrix of second derivatives is symmetric
+
+@POLAR_FACTOR_BACKWARD.derivative("x")
+def polar_factor_backward_derivative_x(grad, grad_, x):
+    raise GradientError("polar_factor_backward: the nuclear norm has no third derivative here; detach() what needs none")
