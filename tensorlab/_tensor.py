@@ -275,7 +275,7 @@ class Tensor(TensorBase):
     diag_embed = triangles.diag_embed
     diagflat = triangles.diagflat
 
-    # functions of the caller's
+    # functions of your own
     apply_ = overrides.overridable(element_functions.apply_)
     map_ = overrides.overridable(element_functions.map_)
     map2_ = overrides.overridable(element_functions.map2_)

@@ -80,14 +80,14 @@ FAMILIES = {
                   "ops/scaled_dot_product.pyx", [*OPS, "tests/nn"]),
     "recurrent": ("ops/recurrent/*.p[xy]*",
                   ["tests/nn/test_recurrent.py", *OPS]),
-    "linalg": ("ops/linalg/*.pyx", OPS),
+    "linalg": ("ops/linalg/*.pyx ops/linalg/composed.py", OPS),
     "lowering": ("compiler/lowering/*.py compiler/toolchain.py compiler/disk_cache.py", ["tests/compiler"]),
     "random": ("ops/random.pyx ops/random_factories.pyx ops/dropout.pyx ops/random_activations.py "
                "_core/random.p[xy][dx] _core/distributions.pyx",
                [*OPS, "tests/core/test_random.py", "tests/compiler/test_second_order.py"]),
     "creation": ("ops/creation.pyx ops/constructors.pyx ops/factories.p[xy][dx] ops/ranges.pyx ops/filling.pyx "
-                 "_core/exchange.pyx _core/conversion.pyx "
-                 "_core/dtypes.p[xy][dx]", [*OPS, "tests/core", "tests/test_types.py"]),
+                 "ops/inclusive_range.py ops/element_functions.py _core/exchange.pyx _core/conversion.pyx "
+                 "_core/dtypes.p[xy][dx]", [*OPS, "tests/core", "tests/test_types.py", "tests/test_forms.py"]),
     "loops": ("_core/iterator.p[xy][dx] _core/loop_nest.pxd _core/operands.p[xy][dx] _core/out_argument.pyx "
               "_core/parallel.pyx _core/dispatch.p[xy][dx] _core/op.pyx _core/schema.py _core/layers.pyx "
               "_core/recorder.py _core/pointwise.p[xy][dx]",

@@ -1,4 +1,4 @@
-"""Functions of the caller's, called on each element as a Python number: apply_, map_, map2_.
+"""Functions of your own, called on each element as a Python number: apply_, map_, map2_.
 
 They are as slow as Python is; a program that has an operation on whole tensors for it is far better off.
 """
