@@ -78,6 +78,10 @@ CALLS = """
     T.renorm(x=x(2, 3), p=2, axis=0, maxnorm=1)
     x(2, 3).renorm(2, 0, 1)
     x(2, 3).renorm_(2, 0, 1)
+    x(2, 3).renorm_(2, axis=0, maxnorm=1)
+    T.dist(x1=x(3), x2=x(3).cos())
+    T.cov(x=x(2, 3).sin())
+    T.corrcoef(x=x(2, 3).sin())
     T.renorm(x(2, 3), 0, 0, 1)
     T.renorm(x(2, 3), 2, 0, -1)
     T.renorm(x(2, 3), 2, 2, 1)
@@ -233,6 +237,17 @@ def test_a_distance_of_zero_has_the_derivative_zero(p, mode):
     assert first.tolist() == [[0, 0], [0, 0]]
     (second,) = tensorlab.autograd.grad(first.sum(), x)
     assert second.tolist() == [[0, 0], [0, 0]]
+
+
+def test_the_largest_differences_share_the_derivative_and_nan_is_kept():
+    """PyTorch's cdist gives all of it to each, and passes nan over."""
+    x = tensorlab.zeros(1, 2, requires_grad=True)
+    tensorlab.cdist(x, tensorlab.ones(1, 2), math.inf).backward()
+    assert x.grad.tolist() == [[-0.5, -0.5]]
+    for p in (0.5, 1, 2, 3, math.inf):
+        nan = tensorlab.tensor([[math.nan, 1.0], [0.0, 1.0]])
+        out = tensorlab.cdist(nan, tensorlab.zeros(1, 2), p)
+        assert out.isnan().tolist() == [[True], [False]]
 
 
 @pytest.mark.parametrize("p", [1, 2])

@@ -82,6 +82,7 @@ def _dimension_of_size_3(x):
 
 
 # ------------------------------------------------------------------------------ distances
+@accepts_numpy_names
 def dist(input, other, p=2):
     """The p-norm of the difference of two tensors, all elements read as one vector.
 
@@ -225,6 +226,7 @@ def renorm(input, p, dim, maxnorm, *, out=None):
     return store_out("renorm", result, out, (input,), NO_PARTIAL_OVERLAP)
 
 
+@accepts_numpy_names
 def renorm_(input, p, dim, maxnorm):
     """`renorm`, written over `input`."""
     return input.copy_(_renormed(input.clone(), p, dim, maxnorm))
@@ -319,6 +321,7 @@ def vander(x, N=None, increasing=False):
 
 
 # ------------------------------------------------------------------------------ covariances
+@accepts_numpy_names
 def cov(input, *, correction=1, fweights=None, aweights=None):
     """The covariances of variables, each a row of observations.
 
@@ -397,6 +400,7 @@ def _weights(count, fweights, aweights):
     return fweights * aweights
 
 
+@accepts_numpy_names
 def corrcoef(input):
     """The coefficients of correlation of variables, each a row of observations: `cov`, scaled to variances of 1.
 
