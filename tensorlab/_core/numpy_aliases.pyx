@@ -42,19 +42,23 @@ cdef dict tables = {}                   # function -> what its further names sta
 
 cdef object translate_names(PyObject* function, PyObject** arguments, size_t flags, PyObject* names):
     cdef tuple wanted
-    if names == NULL:
+    if names == NULL or not has_further_name(names):
         return call_itself(function, arguments, flags, names)
-    wanted = own_names(<tuple>names, <object>function)
+    wanted = translated(<tuple>names, <object>function)
     return call_itself(function, arguments, flags, <PyObject*>wanted)
+
+
+cdef inline bint has_further_name(PyObject* names) except -1:
+    cdef Py_ssize_t i
+    for i in range(PyTuple_GET_SIZE(<tuple>names)):
+        if PySet_Contains(FURTHER_NAMES, <object>PyTuple_GET_ITEM(<tuple>names, i)):
+            return True
+    return False
 
 
 cdef tuple own_names(tuple given, object function):
     """The names of arguments as the function knows them."""
-    cdef Py_ssize_t i
-    for i in range(PyTuple_GET_SIZE(given)):
-        if PySet_Contains(FURTHER_NAMES, <object>PyTuple_GET_ITEM(given, i)):
-            return translated(given, function)
-    return given
+    return translated(given, function) if has_further_name(<PyObject*>given) else given
 
 
 cdef tuple translated(tuple given, object function):
