@@ -143,6 +143,7 @@ class Size(tuple[int, ...]):
     def numel(self) -> int: ...
 
 class Tensor:
+    def __repr__(self) -> str: ...  # with tensor_contents=, which mypy takes for a clash in classes over it
     def __init__(self, *args: Any, data: Any = ..., dtype: dtype | None = ..., device: _Device = ...) -> None: ...
     grad: Tensor | None
     requires_grad: bool

@@ -181,6 +181,7 @@ def test_warn_only_is_told_apart():
     assert not tensorlab.are_deterministic_algorithms_enabled()
 
 
+@pytest.mark.filterwarnings("ignore:set_default_tensor_type is deprecated")
 @pytest.mark.parametrize("kind", [tensorlab.DoubleTensor, "tensorlab.DoubleTensor"])
 def test_the_default_type_can_be_set_by_its_old_name(kind):
     tensorlab.set_default_tensor_type(kind)

@@ -146,7 +146,7 @@ torch.allclose(x, x, atol=1e-6)
 torch.equal(x, x)
 bool(x.sum() > 0)
 int(x.sum())
-float(x.mean())
+float(x.mean().detach())
 abs(x)
 len(x)
 x[0, 0] in x

@@ -97,7 +97,7 @@ FAMILIES = {
                "autograd/mismatch.py autograd/numerical.py autograd/backward_rules.py", GRAPH),
     "graph": ("_core/graph.p[xy][dx] _core/autograd_fields.pyx _core/anomaly.pyx _core/hooks.py _core/subclass.pyx "
               "ops/subclasses.pyx autograd/anomaly_mode.py autograd/function.py autograd/graph.py autograd/variable.py "
-              "_core/inplace.pyx _core/recording.pyx _core/saved.pyx _core/node_hooks.pyx "
+              "_core/inplace.pyx _core/recording.pyx _core/saved.pyx _core/node_hooks.pyx _core/warning.py "
               "_core/function.pyx _core/modes.pyx _core/tensor.p[xy][dx] _core/storage.pyx", GRAPH),
     "optim": ("ops/optim_steps.pyx optim/*.py optim/lr_scheduler/*.py", ["tests/optim"]),
     "nn": ("nn/*.py nn/utils/*.py nn/modules/*.py nn/attention/*.py",

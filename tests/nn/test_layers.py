@@ -380,7 +380,7 @@ def test_dropout_in_place_writes_over_its_input():
 @pytest.mark.parametrize(
     ("name", "shape"),
     [
-        *[("Dropout", (200,)), ("Dropout1d", (200, 2)), ("Dropout2d", (200, 1, 2))],
+        *[("Dropout", (200,)), ("Dropout1d", (200, 2)), ("Dropout2d", (200, 1, 2, 1))],
         *[("Dropout3d", (200, 1, 2, 1)), ("AlphaDropout", (200,))],
         ("FeatureAlphaDropout", (200, 1, 2)),
     ],
