@@ -84,8 +84,8 @@ class Parameter(_Owned, metaclass=_ParameterKind):
         made._is_param = True
         return made
 
-    def __repr__(self, *, tensor_contents=None):
-        return "Parameter containing:\n" + super().__repr__(tensor_contents=tensor_contents)
+    def __repr__(self):
+        return "Parameter containing:\n" + super().__repr__()
 
 
 class Buffer(_Owned):
@@ -151,7 +151,7 @@ class _Uninitialized:
             "to initialize it"
         )
 
-    def __repr__(self, *, tensor_contents=None):
+    def __repr__(self):
         return f"<{type(self).__name__}>"
 
     def __deepcopy__(self, memo):
