@@ -76,7 +76,7 @@ ARGUMENTS = {
     "bool | None": """src_is_causal tgt_is_causal foreach fused capturable differentiable align_corners
         recompute_scale_factor size_average""",
     "str": "rounding_mode indexing reduce side nonlinearity name padding_mode url filename",
-    "str | None": "md5 tensor_contents",
+    "str | None": "md5",
     "str | PathLike[str]": "root fpath from_path to_path download_root extract_root",
     "str | Sequence[str]": "extensions",
     "dtype": "dtype d type1 type2",

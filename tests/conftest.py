@@ -31,13 +31,6 @@ def hide_what_is_there_from_the_collector():
     gc.freeze()
 
 
-def pytest_configure():
-    """Let each test have its warnings, also those that a program gets once."""
-    from tensorlab._core import warning
-
-    warning.state["always"] = True
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish():
     hide_what_is_there_from_the_collector()  # the collected tests
@@ -53,6 +46,14 @@ def pytest_runtest_teardown(item, nextitem):
 def seed():
     """The seed that all streams start from, for tests that make generators of their own."""
     return SEED
+
+
+@pytest.fixture(autouse=True)
+def every_warning():
+    """Let each test have its warnings, also those that a program gets once."""
+    from tensorlab._core import warning
+
+    warning.state["always"] = True
 
 
 @pytest.fixture(autouse=True)

@@ -44,6 +44,7 @@ SEES_OTHERS = {
                 "put",
             ),
             *("quantile", "nanquantile", "mode", "frexp"),
+            *("cross", "cdist", "renorm", "corrcoef"),
         ),
         IN_OTHER_OPS,
     ),

@@ -22,6 +22,7 @@ NEEDS_VALUES = {
     *("argwhere", "bincount", "histc", "histogram", "masked_scatter", "masked_select", "nonzero"),
     *("nonzero_static", "one_hot", "unique", "unique_consecutive"),
     *("index_put replace", "repeat_interleave counts"),  # by a mask; as often as a tensor says
+    "cov",  # whose weights must not be negative
 }
 
 

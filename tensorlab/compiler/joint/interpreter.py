@@ -137,7 +137,7 @@ def is_random(node):
 _NAMES = """
     index index_put index_add index_copy index_fill index_select take wrap_index gather scatter scatter_add
     scatter_reduce scatter_value masked_scatter repeat_interleave searchsorted runs one_hot embedding embedding_bag
-    nll_loss cross_entropy binary_cross_entropy recurrent_layer check_divisors
+    nll_loss cross_entropy binary_cross_entropy recurrent_layer check_divisors nuclear_norm polar_factor
 """
 CHECKS_VALUES = frozenset(_NAMES.split())
 

@@ -47,6 +47,7 @@ CALLS = {
     "a part of a tensor written": "view_scatter view_backward getitem_backward restride copy fill",
     "order": "sort stable_sort sorted_values topk kthvalue median median_dim nanmedian nanmedian_dim "
     "runs max_dim min_dim argmax argmin",
+    "factors of matrices, by LAPACK": "nuclear_norm polar_factor polar_factor_backward",
     "scans": "cumsum cumsum_from_end cumprod cumprod_backward cummax cummin logcumsumexp",
     "rearrangement": "cat stack flip roll rot90 repeat tril triu diag_embed block_diag trace",
     "other numbers": "eye linspace logspace tril_indices triu_indices tensor empty empty_strided",
