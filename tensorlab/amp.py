@@ -258,3 +258,46 @@ def custom_bwd(bwd=None, *, device_type):
     """Mark `backward` of an autograd.Function: without autocast it runs as it is."""
     _check_device_type(device_type, "custom_bwd")
     return (lambda function: function) if bwd is None else bwd
+
+
+# ------------------------------------------------------------------------------ older names
+def older_classes(device_type):
+    """Return the classes autocast and GradScaler of `cuda.amp` or `cpu.amp`, for that device type only.
+
+    They warn that the names are old.
+    """
+
+    def warn(name):
+        warnings.warn(
+            f"`{device_type}.amp.{name}(args...)` is deprecated; write "
+            f"`amp.{name}('{device_type}', args...)`",
+            FutureWarning,
+            stacklevel=3,
+        )
+
+    class OlderAutocast(autocast):
+        __doc__ = f"""Write `amp.autocast("{device_type}", ...)` instead."""
+
+        def __init__(self, enabled=True, dtype=_DTYPES[device_type], cache_enabled=True):
+            warn("autocast")
+            super().__init__(device_type, dtype, enabled, cache_enabled)
+
+    class OlderGradScaler(GradScaler):
+        __doc__ = f"""Write `amp.GradScaler("{device_type}", ...)` instead."""
+
+        def __init__(
+            self,
+            init_scale=2.0**16,
+            growth_factor=2.0,
+            backoff_factor=0.5,
+            growth_interval=2000,
+            enabled=True,
+        ):
+            warn("GradScaler")
+            factors = init_scale, growth_factor, backoff_factor, growth_interval
+            super().__init__(device_type, *factors, enabled)
+
+    for cls, name in ((OlderAutocast, "autocast"), (OlderGradScaler, "GradScaler")):
+        cls.__name__ = cls.__qualname__ = name
+        cls.__module__ = f"tensorlab.{device_type}.amp"
+    return OlderAutocast, OlderGradScaler

@@ -185,3 +185,15 @@ def test_a_compiled_step_takes_it_too():
     x = tensorlab.ones(3)
     for _ in range(3):
         assert step(x).tolist() == (x * 2).tanh().tolist()
+
+
+def test_older_classes_have_their_names_and_can_be_pickled():
+    for home in (tensorlab.cuda.amp, tensorlab.cpu.amp):
+        with pytest.warns(FutureWarning, match=r"\.amp\.GradScaler"):
+            scaler = home.GradScaler(enabled=False)
+        with pytest.warns(FutureWarning, match=r"\.amp\.autocast") as seen:
+            context = home.autocast(enabled=False)
+        assert seen[0].filename == __file__
+        for one in (scaler, context):
+            assert type(pickle.loads(pickle.dumps(one))) is type(one)
+        assert isinstance(scaler, tensorlab.amp.GradScaler)

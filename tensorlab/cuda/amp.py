@@ -6,6 +6,8 @@ from tensorlab import _missing, amp
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
+autocast, GradScaler = amp.older_classes("cuda")
+
 
 def __getattr__(name):
     raise _missing.refuse(__name__, name)
@@ -13,35 +15,10 @@ def __getattr__(name):
 
 def _warn_of_the_older_name(name):
     warnings.warn(
-        f"`cuda.amp.{name}(args...)` is deprecated; write `amp.{name}('cuda', args...)`",
+        f"`cuda.amp.{name}(args...)` is deprecated; write `amp.{name}(args..., device_type='cuda')`",
         FutureWarning,
         stacklevel=3,
     )
-
-
-class autocast(amp.autocast):
-    """Write `amp.autocast("cuda", ...)` instead. Without such a device it does nothing."""
-
-    def __init__(self, enabled=True, dtype=amp.float16, cache_enabled=True):
-        _warn_of_the_older_name("autocast")
-        super().__init__("cuda", dtype, enabled, cache_enabled)
-
-
-class GradScaler(amp.GradScaler):
-    """Write `amp.GradScaler("cuda", ...)` instead. Without such a device it does nothing."""
-
-    def __init__(
-        self,
-        init_scale=2.0**16,
-        growth_factor=2.0,
-        backoff_factor=0.5,
-        growth_interval=2000,
-        enabled=True,
-    ):
-        _warn_of_the_older_name("GradScaler")
-        super().__init__(
-            "cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled
-        )
 
 
 def custom_fwd(fwd=None, *, cast_inputs=None):
