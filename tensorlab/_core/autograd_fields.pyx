@@ -292,7 +292,7 @@ cdef TensorBase set_data_kernel(TensorBase x, TensorBase source):
     if is_data_watched():
         bump_version(x)
     if has_other_form and x.counter is not None:
-        x.counter.forms += 1            # a node that has saved x reads it by the form it had then
+        x.forms += 1            # a node that has saved x reads it by the form it had then
     x.storage_ = source.storage_
     if x.storage_.guard == BORROWED:
         note_borrower(x)

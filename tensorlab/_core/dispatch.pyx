@@ -17,7 +17,7 @@ from cpython.object cimport PyObject
 from tensorlab._core.dtypes cimport is_differentiable
 from tensorlab._core.graph cimport as_view, bump_version, needs_grad
 from tensorlab._core.iterator cimport unary_loop
-from tensorlab._core.layers cimport AUTOGRAD, Layer, handle, topmost
+from tensorlab._core.layers cimport AUTOGRAD, Layer, handle, is_seen, topmost
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.modes cimport active_layers, thread_state
 from tensorlab._core.op cimport COMPARE, MAX_ARGUMENTS, SAVES_OUTPUT, Op, inplace_op, set_run
@@ -41,7 +41,7 @@ from tensorlab._core.recording cimport (
     end_record_inplace,
 )
 from tensorlab._core.saved cimport SavedTensor, save_tensor
-from tensorlab._core.tensor cimport TensorBase, is_meta
+from tensorlab._core.tensor cimport TensorBase, is_meta, takes_part
 
 from tensorlab._core.device import is_meta_device
 from tensorlab.errors import GradientError
@@ -55,7 +55,9 @@ ctypedef object (*kernel_12)(PyObject*, PyObject*, PyObject*, PyObject*, PyObjec
 # ---------------------------------------------------------------- the entry
 cdef object run(Op op, PyObject** arguments, int n):
     """Call an op with an argument for each parameter of its schema."""
-    return run_layers(op, arguments, n) if active_layers else run_recorded(op, arguments, n)
+    if active_layers and is_seen(arguments, n):
+        return run_layers(op, arguments, n)
+    return run_recorded(op, arguments, n)
 
 
 cdef object run_into(Op op, PyObject** arguments, int n, object out, int rules):
@@ -276,7 +278,7 @@ cdef object run_unary(Op op, TensorBase x, object out=None):
     operands[0] = <PyObject*>x
     if out is not None:
         return run_out(op, operands, 1, out)
-    if active_layers:
+    if takes_part(x):
         return run_layers(op, operands, 1)
     loop = short_cut(op, x)
     if loop != NULL:
@@ -300,7 +302,9 @@ cdef object run_binary(Op op, object a, object b, object out=None):
     operands[1] = <PyObject*>b
     if out is not None:
         return run_out(op, operands, 2, out)
-    result = None if active_layers else short_binary(op, a, b, None)
+    if active_layers and is_seen(operands, 2):
+        return run_pointwise(op, operands, 2)
+    result = short_binary(op, a, b, None)
     if result is None:
         return run_pointwise(op, operands, 2)
     if (isinstance(a, TensorBase) and may_need_grad(<TensorBase>a)) or (
@@ -342,7 +346,7 @@ cdef object run_out(Op op, PyObject** operands, int n, object out):
         raise TypeError(f"{op.name}: out must be a Tensor, not {type(out).__name__}")
     check_operands(op, operands, n)
     refuse_recorded_out(op, operands, n, <TensorBase>out)
-    if active_layers:                       # for layers it is two calls: the op, and copy_
+    if takes_part(<TensorBase>out) or (active_layers and is_seen(operands, n)):      # for layers it is two calls: the op, and copy_
         return store_out(op.name, run_layers(op, operands, n), out, tuple([<object>operands[k] for k in range(n)]),
                          NO_DERIVATIVE | NO_PARTIAL_OVERLAP | (0 if op.exact_out else CASTS))      # asked above
     compute(op, operands, n, <TensorBase>out, False)
@@ -370,14 +374,14 @@ cdef object run_unary_inplace(Op op, TensorBase x):
 
 cdef object run_binary_inplace(Op op, TensorBase x, object y):
     cdef PyObject* operands[2]
+    operands[0] = <PyObject*>x
+    operands[1] = <PyObject*>y
     # the short cut: nothing is recorded, the memory is ours, and the result fits where x is
-    if (not active_layers and not may_need_grad(x) and x.counter is not None and not x.storage_.guard and op.dtype_rule != COMPARE
+    if (not (active_layers and is_seen(operands, 2)) and not may_need_grad(x) and x.counter is not None and not x.storage_.guard and op.dtype_rule != COMPARE
             and not (isinstance(y, TensorBase) and (may_need_grad(<TensorBase>y) or (<TensorBase>y).storage_ is x.storage_))
             and short_binary(op, x, y, x) is not None):
         bump_version(x)
         return x
-    operands[0] = <PyObject*>x
-    operands[1] = <PyObject*>y
     return run_inplace(op, operands, 2)
 
 
@@ -400,7 +404,9 @@ cdef object run_quaternary_inplace(Op op, TensorBase x, object y, object z, obje
 
 cdef object run_inplace(Op op, PyObject** operands, int n):
     """x = op(x, ...), written over x, which is the first operand."""
-    return run_layers(inplace_op(op), operands, n) if active_layers else write_pointwise(op, operands, n)
+    if active_layers and is_seen(operands, n):
+        return run_layers(inplace_op(op), operands, n)
+    return write_pointwise(op, operands, n)
 
 
 cdef object write_pointwise(Op op, PyObject** operands, int n):

@@ -26,7 +26,8 @@ layer of a class is hidden by the tensors that it has been given, not by the cei
 with any other tensors of the class they come back to it. So a wrapper may hold another wrapper of its own class.
 
 A program without layers pays for one test of a C int in each call, `active_layers`: how many layers are entered, and how many
-tensors with keys (tensor.pxd) are alive. docs/decisions/0040 and 0054 compare this with other ways.
+tensors with keys (tensor.pxd) are alive. While it is not 0, a call asks for itself: is a layer entered, or has one of its operands a
+key? docs/decisions/0040 and 0054 compare this with other ways.
 """
 cimport cython
 from cpython.object cimport PyObject
@@ -93,6 +94,7 @@ cdef class Layer:
             if (<Layer>one).place == self.place:
                 self.position = max(self.position, (<Layer>one).position + 1)
         entered.append(self)
+        modes.entered_layers += 1
         modes.active_layers += 1
         return self
 
@@ -102,6 +104,7 @@ cdef class Layer:
             raise RuntimeError(f"{type(self).__name__}: a layer must be left in the thread that entered it")
         (<list>state.layers).remove(self)
         self.position = 0
+        modes.entered_layers -= 1
         modes.active_layers -= 1
 
 
@@ -115,8 +118,8 @@ def handle_class(cls, Layer layer not None):
         raise TypeError(f"handle_class: a class that inherits Tensor is needed, not {cls!r}")
     if layer.position > 0 and not layer.is_of_class:
         raise RuntimeError(f"{type(layer).__name__}: a layer that is entered can't belong to a class as well; make another one")
-    class_layers[cls] = layer
     layer.position, layer.is_of_class = position_of(layer.place), True
+    class_layers[cls] = layer
     add_foreign_class(cls)
 
 
@@ -143,6 +146,27 @@ cdef int show_recorders() noexcept:
 
 
 # ---------------------------------------------------------------- which layer is next
+cdef bint is_seen(PyObject** arguments, int n):
+    """Do layers take part in a call with these arguments: is one entered, or has a tensor among them a key?"""
+    cdef int i
+    if modes.entered_layers:
+        return True
+    for i in range(n):
+        if has_keys(<object>arguments[i]):
+            return True
+    return False
+
+
+cdef bint has_keys(object argument):
+    if isinstance(argument, TensorBase):
+        return (<TensorBase>argument).keys != 0
+    if isinstance(argument, (tuple, list)):
+        for item in argument:
+            if has_keys(item):
+                return True
+    return False
+
+
 cdef Layer topmost(PyObject** arguments, int n):
     """The highest layer that this call has not met yet; None if only autograd and the kernel are left."""
     cdef ThreadState* state = thread_state()
@@ -165,7 +189,7 @@ cdef Layer layer_of(object value, Layer found, ThreadState* state):
     if isinstance(value, TensorBase):
         if (<TensorBase>value).keys & FOREIGN:
             one = layer_of_class(type(value))
-            if (one.position <= state.ceiling and (found is None or one.position > found.position)
+            if (one is not None and one.position <= state.ceiling and (found is None or one.position > found.position)
                     and not is_handled(value, one, state)):
                 return one
     elif isinstance(value, (tuple, list)):
@@ -175,6 +199,7 @@ cdef Layer layer_of(object value, Layer found, ThreadState* state):
 
 
 cdef Layer layer_of_class(object cls):
+    """The layer of the nearest class that has one; None if `__class__` has been assigned to since the tensor was made."""
     for base in cls.__mro__:
         if base in class_layers:
             return <Layer>class_layers[base]

@@ -14,8 +14,9 @@ cdef struct ThreadState:
     int ceiling                 # a call sees only layers below this position: those that have not handled it yet
     void* handled               # the calls that layers of classes are handling, the innermost first, or NULL (layers.pyx)
 
-# How many layers are entered in the process, in all threads, and how many tensors with keys are alive. While it is 0 no call
-# of an op looks any further.
+# How many layers are entered in the process, in all threads; and that plus the number of tensors with
+# keys that are alive. While the second is 0, no call of an op looks any further.
+cdef int entered_layers
 cdef int active_layers
 
 cdef ThreadState* thread_state() noexcept nogil

@@ -10,7 +10,7 @@ cdef class OpNode(Node):
     # `saved` is a tuple, with the value of each argument that some formula needs, and None for the others
     cdef unsigned int saved_tensors     # which of them are tensors (a bit each),
     cdef unsigned int computed_tensors  # and of these, which were computed then
-    cdef unsigned long[MAX_SAVED] versions  # of those tensors
+    cdef unsigned long long[MAX_SAVED] versions  # of those tensors
     cdef dict shapes            # derivative: shape of its input, where the input's node says another
     cdef SavedTensor saved_output
     cdef bint wants_output      # some formula needs the output

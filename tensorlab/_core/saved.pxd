@@ -4,7 +4,7 @@ from tensorlab._core.tensor cimport TensorBase
 
 cdef class SavedTensor:
     cdef TensorBase tensor      # the tensor itself; for an output of the node, a detached alias of it; None once packed
-    cdef unsigned long version
+    cdef unsigned long long version
     cdef bint is_output
     cdef bint was_computed      # it had a node then
     cdef object origin          # weak reference to an output that was saved while layers were active
@@ -28,9 +28,9 @@ cdef class SavedTensor:
     cdef int pack_with(self, TensorBase x, object pack, object unpack) except -1
 
 cdef SavedTensor save_tensor(TensorBase x, bint is_output)
-cdef SavedTensor saved_again(TensorBase x, unsigned long version, bint was_computed)
-cdef unsigned long saved_version(TensorBase x) except? -1
-cdef int check_saved_tensor(TensorBase x, unsigned long version, bint was_computed, bint is_output, Node owner) except -1
+cdef SavedTensor saved_again(TensorBase x, unsigned long long version, bint was_computed)
+cdef unsigned long long saved_version(TensorBase x) except? -1
+cdef int check_saved_tensor(TensorBase x, unsigned long long version, bint was_computed, bint is_output, Node owner) except -1
 cdef object save_value(object value)
 cdef object unpack_value(object saved, Node owner)
 cdef bint free_saved(object values)

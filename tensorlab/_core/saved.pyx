@@ -138,7 +138,7 @@ cdef class SavedTensor:
 
     cdef int pack_with(self, TensorBase x, object pack, object unpack) except -1:
         """Keep what `pack` makes of x instead of the tensor."""
-        cdef unsigned long version = saved_version(x)
+        cdef unsigned long long version = saved_version(x)
         cdef TensorBase mine = self.tensor
         cdef object packed
         cdef object shape = make_size(x.ndim_, x.sizes)
@@ -217,7 +217,7 @@ forbid_new(SavedTensor)
 
 
 # ---------------------------------------------------------------- saving
-cdef unsigned long saved_version(TensorBase x) except? -1:
+cdef unsigned long long saved_version(TensorBase x) except? -1:
     """The version at which x is being saved."""
     if x.counter is None:
         raise GradientError("an inference tensor cannot be saved for backward; clone it "
@@ -225,16 +225,16 @@ cdef unsigned long saved_version(TensorBase x) except? -1:
     return stamp(x)
 
 
-cdef inline unsigned long stamp(TensorBase x) noexcept:
+cdef inline unsigned long long stamp(TensorBase x) noexcept:
     """The version in the low bits; in the high ones, how often its data have taken another form, which is no write."""
-    return x.counter.value | x.counter.forms << FORM_SHIFT
+    return x.counter.value | <unsigned long long>x.forms << FORM_SHIFT
 
 
-cdef inline unsigned long version_of(unsigned long stamped) noexcept:
-    return stamped & ((<unsigned long>1 << FORM_SHIFT) - 1)
+cdef inline unsigned long long version_of(unsigned long long stamped) noexcept:
+    return stamped & ((<unsigned long long>1 << FORM_SHIFT) - 1)
 
 
-cdef int check_saved_tensor(TensorBase x, unsigned long version, bint was_computed,
+cdef int check_saved_tensor(TensorBase x, unsigned long long version, bint was_computed,
                             bint is_output, Node owner) except -1:
     """Raise if x was written to since it was saved at `version`, or was detached in place."""
     if stamp(x) != version:
@@ -246,7 +246,7 @@ cdef int check_saved_tensor(TensorBase x, unsigned long version, bint was_comput
     return 0
 
 
-cdef object changed_since(TensorBase x, unsigned long version, bint is_output, Node owner):
+cdef object changed_since(TensorBase x, unsigned long long version, bint is_output, Node owner):
     form = f"of shape {shape_text(x.ndim_, x.sizes)} and {dtype_object(x.dtype_)}"
     if x.counter.value == version:
         return VersionError(
@@ -277,7 +277,7 @@ cdef SavedTensor save_tensor(TensorBase x, bint is_output):
     return saved
 
 
-cdef SavedTensor saved_again(TensorBase x, unsigned long version, bint was_computed):
+cdef SavedTensor saved_again(TensorBase x, unsigned long long version, bint was_computed):
     """An object for an input that a node has kept bare."""
     cdef SavedTensor saved = SavedTensor.__new__(SavedTensor)
     saved.tensor = x

@@ -2,6 +2,7 @@
 from cpython.object cimport PyObject
 from tensorlab._core.dtypes cimport item_size
 from tensorlab._core.layout cimport MAX_NDIM, ssize
+from tensorlab._core.modes cimport active_layers, entered_layers
 from tensorlab._core.storage cimport NO_MEMORY, Storage
 
 cdef enum:
@@ -16,7 +17,6 @@ cdef enum:
 
 cdef class VersionCounter:
     cdef unsigned long value    # in-place operations so far
-    cdef unsigned long forms    # how often `x.data = y` has given the tensor another shape or type
     cdef str written_at         # the line of the last one, if it ran in anomaly mode
 
 cdef class TensorBase:
@@ -40,6 +40,7 @@ cdef class TensorBase:
     cdef object node            # the Node that made it, or None; read it through graph.grad_fn_of
     cdef object gradient        # .grad
     cdef TensorBase base        # the tensor this is a differentiable view of, or None
+    cdef unsigned int forms     # how often `x.data = y` has given it another shape or type
     cdef unsigned long view_version     # counter value when `node` was last right for this view
     cdef PyObject* accumulator  # borrowed: the AccumulateGrad node of a leaf while one lives
     cdef list hooks             # of a leaf: (key, function)
@@ -52,6 +53,10 @@ cdef inline ssize offset_of(TensorBase x) noexcept:
 cdef inline bint is_meta(TensorBase x) noexcept nogil:
     """Is x on the device "meta", with a layout and no memory?"""
     return x.storage_.guard == NO_MEMORY
+
+cdef inline bint takes_part(TensorBase x) noexcept:
+    """Do layers take part in a call with x? Where there are none at all, this is the test of one int."""
+    return active_layers != 0 and (entered_layers != 0 or x.keys != 0)
 
 cdef inline char* memory_of(TensorBase x) except? NULL nogil:
     """The first element, to be read or written: what every kernel asks for. A tensor without memory refuses."""

@@ -265,9 +265,13 @@ cdef tuple foreign_classes = ()          # those with a layer of their own
 
 cdef int note_keys(TensorBase x) except -1:
     """Give a tensor the keys of its class, so that calls need not look at classes."""
-    if not x.keys and issubclass(type(x), foreign_classes):
-        x.keys = FOREIGN
-        modes.active_layers += 1
+    if x.keys:
+        return 0
+    for cls in foreign_classes:
+        if cls in type(x).__mro__:          # issubclass would ask abstract classes as well
+            x.keys = FOREIGN
+            modes.active_layers += 1
+            return 0
     return 0
 
 
@@ -277,7 +281,7 @@ cdef int add_foreign_class(object cls) except -1:
     if cls not in foreign_classes:
         foreign_classes += (cls,)
         for x in gc.get_objects():
-            if issubclass(type(x), cls):
+            if cls in type(x).__mro__:
                 note_keys(<TensorBase>x)
     return 0
 
@@ -380,7 +384,9 @@ cdef TensorBase empty_like(TensorBase x, int dtype):
 
 cdef TensorBase alias(TensorBase x):
     """Another tensor over the same elements and the same version counter, unknown to autograd."""
-    return alias_as(x, x.ndim_, x.sizes, x.strides, x.data_)
+    cdef TensorBase out = alias_as(x, x.ndim_, x.sizes, x.strides, x.data_)
+    out.forms = x.forms
+    return out
 
 
 cdef TensorBase alias_as(TensorBase x, int ndim, const ssize* sizes, const ssize* strides,

@@ -65,7 +65,7 @@ cdef class CompiledFunctionBackward(Node):
     """
 
     cdef Differentiation plans
-    cdef unsigned long* versions    # of the inputs, at the time of the call
+    cdef unsigned long long* versions    # of the inputs, at the time of the call
     cdef bytes place                # of the default generator before the call, or None
 
     def __dealloc__(self):
@@ -76,7 +76,7 @@ cdef class CompiledFunctionBackward(Node):
         cdef TensorBase x
         cdef int i
         self.saved.append(inputs)
-        self.versions = <unsigned long*>PyMem_Malloc((len(inputs) + 1) * sizeof(unsigned long))
+        self.versions = <unsigned long long*>PyMem_Malloc((len(inputs) + 1) * sizeof(unsigned long long))
         if self.versions == NULL:
             raise MemoryError()
         for i in range(<int>len(inputs)):

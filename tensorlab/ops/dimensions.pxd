@@ -1,9 +1,8 @@
 """Views that reorder, add, drop or repeat dimensions, and the arguments they share."""
 from tensorlab._core.graph cimport should_record
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.modes cimport active_layers
 from tensorlab._core.op cimport Op
-from tensorlab._core.tensor cimport TensorBase
+from tensorlab._core.tensor cimport TensorBase, takes_part
 
 cdef TensorBase permute_to(TensorBase x, const int* order)
 cdef TensorBase unsqueeze_dim(TensorBase x, int dim)
@@ -17,4 +16,4 @@ cdef inline bint is_unwatched(TensorBase x) noexcept:
 
     Views are small and frequent calls: this saves them their arguments as objects, and checking these twice.
     """
-    return not active_layers and not should_record(x)
+    return not takes_part(x) and not should_record(x)

@@ -69,3 +69,21 @@ def test_a_node_notices_that_what_it_saved_has_other_data(data):
         RuntimeError, match=r"saved at 0 and has been given other data since, of shape \([23],\)"
     ):
         y.backward()
+
+
+def test_data_of_another_form_concern_one_tensor_and_not_its_views():
+    def through_the_view(T):
+        x = T.ones(3, requires_grad=True)
+        view = x.view(3)
+        y = (view * view).sum()
+        x.data = T.zeros(5)
+        return T.autograd.grad(y, view)[0]
+
+    def through_a_part(T):
+        z, base = T.ones(2, requires_grad=True), T.ones(4)
+        y = (z * base[:2]).sum()
+        base.data = T.zeros(5)
+        return T.autograd.grad(y, z)[0]
+
+    agree(through_the_view)
+    agree(through_a_part)

@@ -174,6 +174,38 @@ def test_tensors_that_exist_before_their_class_gets_a_layer_are_seen_too():
     assert "exp" in seen
 
 
+def test_calls_without_such_a_tensor_take_the_short_way_beside_one():
+    UNWRAP.handled.clear()
+    held = Wrapped.around(torch.ones(2))
+    UNWRAP.handled.clear()
+    x, y = torch.ones(2), torch.full((2,), 2.0)
+    assert layers_take_part()
+    assert (x + y).tolist() == [3.0, 3.0]
+    assert x.exp_().add_(y).mul_(2)[0].item() == pytest.approx(2 * (2.718281828 + 2))
+    assert torch.cat([x, y]).sum().item() == pytest.approx(x.sum().item() + 4)
+    assert torch.add(x, y, out=torch.empty(2)).shape == (2,)
+    assert UNWRAP.handled == []
+    assert held.inner.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, y: y + x,
+        lambda x, y: torch.cat([y, x]),
+        lambda x, y: torch.where(y > 0, y, x),
+        lambda x, y: torch.stack((y, y, x)),
+        lambda x, y: torch.addcmul(y, y, x),
+    ],
+)
+def test_a_key_is_found_in_any_place(call):
+    x, y = (torch.ones(2, device="meta") for _ in range(2))
+    with torch.DisableTorchFunctionSubclass():
+        result = call(Wrapped.around(x), y)
+    assert type(result) is Wrapped
+    assert type(result.inner) is torch.Tensor
+
+
 def test_a_class_without_tensors_leaves_every_call_as_it_is():
     from tests.core.test_layers import Noting
 
@@ -205,3 +237,33 @@ def test_a_layer_of_a_class_can_not_be_entered_and_the_other_way_round():
         UNWRAP.__enter__()
     with Unwrap() as layer, pytest.raises(RuntimeError, match="make another one"):
         handle_class(Another, layer)
+
+
+def test_a_layer_that_is_refused_leaves_the_one_before():
+    class Kept(torch.Tensor):
+        pass
+
+    class PassOn(Layer):
+        def call(self, op, arguments):
+            seen.append(op.name)
+            return op(*arguments)
+
+    class WithoutAPlace(Layer):
+        def __init__(self):
+            pass
+
+    seen = []
+    handle_class(Kept, PassOn("mode"))
+    with pytest.raises(ValueError, match="place is None"):
+        handle_class(Kept, WithoutAPlace())
+    with torch.DisableTorchFunctionSubclass():
+        torch.ones(2).as_subclass(Kept).exp()
+    assert "exp" in seen
+
+
+def test_a_tensor_that_is_given_another_class_is_what_it_seems():
+    x = Wrapped.around(torch.ones(2))
+    x.__class__ = torch.Tensor
+    UNWRAP.handled.clear()
+    assert x.exp().is_meta
+    assert UNWRAP.handled == []
