@@ -92,6 +92,7 @@ def test_a_warning_names_the_line_of_the_program(call):
     with pytest.warns(UserWarning, match=r"\w") as seen:
         CALLS[call](tensorlab)
     assert [one.filename for one in seen] == [__file__]
+    assert [one.lineno for one in seen] == [CALLS[call].__code__.co_firstlineno]
 
 
 def test_what_is_refused_by_a_filter_has_changed_nothing():

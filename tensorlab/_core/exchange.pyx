@@ -142,22 +142,22 @@ def as_int(TensorBase x not None):
     return int(only_element(x, "int"))
 
 
-cdef int warn_of_lost_history(TensorBase x) except -1:
+cdef int warn_of_lost_history(TensorBase x, str where) except -1:
     """Warn, once, that a number knows nothing of how it was computed: what follows has no gradient."""
     if thread_state().grad_enabled and needs_grad(x):
-        warn_once("float: the tensor requires grad, and the number will not; write x.detach() or x.item() if that is meant")
+        warn_once(f"{where}: the tensor requires grad, and the number will not; write x.detach() or x.item() if that is meant")
     return 0
 
 
 def as_float(TensorBase x not None):
     """`float(x)`, for a tensor of one element; else ValueError."""
-    warn_of_lost_history(x)
+    warn_of_lost_history(x, "float")
     return float(only_element(x, "float"))
 
 
 def as_complex(TensorBase x not None):
     """`complex(x)`, for a tensor of one element; else ValueError."""
-    warn_of_lost_history(x)
+    warn_of_lost_history(x, "complex")
     return complex(only_element(x, "complex"))
 
 

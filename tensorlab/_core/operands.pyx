@@ -4,6 +4,7 @@ What an op must know of its operands before its loop can run, and nothing about 
 """
 from cpython.float cimport PyFloat_Check
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_Check
+from cpython.number cimport PyIndex_Check
 from cpython.object cimport PyObject
 from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
@@ -110,7 +111,11 @@ cdef bint is_in_range(object x, int dtype) except -1:
 cdef object comparable(TensorBase x, object y):
     """What x is compared with: an int that no integer of x's type equals is as good as an infinity on its side."""
     cdef int dtype = x.dtype_
-    if not PyLong_Check(y) or is_floating(dtype) or is_in_range(y, INT64 if dtype == BOOL else dtype):
+    if is_floating(dtype) or PyFloat_Check(y) or isinstance(y, TensorBase) or not PyIndex_Check(y):
+        return y
+    if not PyLong_Check(y):
+        y = int(y)                                      # an integer of NumPy's
+    if is_in_range(y, INT64 if dtype == BOOL else dtype):
         return y
     return INFINITY if y > 0 else -INFINITY
 

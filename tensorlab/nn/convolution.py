@@ -26,7 +26,8 @@ def one_for_each_axis(value, n):
     """Return a tuple of n numbers: those given, in a sequence, tensor or array, or one number n times."""
     if hasattr(value, "tolist"):
         value = value.tolist()
-    return tuple(value) if isinstance(value, Iterable) else (value,) * n
+    is_sequence = isinstance(value, Iterable) and not isinstance(value, str)
+    return tuple(value) if is_sequence else (value,) * n
 
 
 class _Convolution(Module):

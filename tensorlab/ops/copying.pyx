@@ -383,7 +383,7 @@ cdef int check_source(TensorBase x, TensorBase source) except -1:
     cdef int i, shift = x.ndim_ - source.ndim_
     for i in range(source.ndim_):
         if shift < 0 or (source.sizes[i] != 1 and source.sizes[i] != x.sizes[i + shift]):
-            raise ShapeError(f"copy_: src has shape {shape_text(source.ndim_, source.sizes)}, which cannot be "
+            raise ShapeError(f"copy_: other has shape {shape_text(source.ndim_, source.sizes)}, which cannot be "
                              f"broadcast to "
                              f"{shape_text(x.ndim_, x.sizes)}: counted from the right, sizes must be equal or 1")
     return 0

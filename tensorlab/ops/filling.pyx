@@ -110,7 +110,7 @@ cdef int warn_if_expanded(TensorBase x, str where) except -1:
     """Warn before an op writes to elements that share a place, where others see what is written."""
     if has_internal_overlap(x.ndim_, x.sizes, x.strides):
         warnings.warn(f"{where}: the tensor is expanded, so that some of its elements share a place and "
-                      f"change together; write to x.clone()", UserWarning, stacklevel=2)
+                      f"change together; write to x.clone()", UserWarning, stacklevel=1)
     return 0
 
 

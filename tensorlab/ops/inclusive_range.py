@@ -50,8 +50,8 @@ def range(
     dtype = dtype or (get_default_dtype() if out is None else out.dtype)
     if dtype.name == "bool":
         raise UnsupportedDType("range: not implemented for bool")
-    if not (math.isfinite(start) and math.isfinite(end)):
-        raise ShapeError(f"range: the range from {start} to {end} is not finite")
+    if not all(map(math.isfinite, (start, end, step))):
+        raise ShapeError(f"range: the range from {start} to {end} in steps of {step} is not finite")
     if not dtype.is_floating_point:
         start, end, step = int(start), int(end), int(step)
     if step == 0:

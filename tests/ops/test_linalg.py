@@ -312,3 +312,41 @@ def test_factors_leave_the_type_of_a_sum_as_it_is_in_pytorch(name, dtype):
         agree(lambda T, factors=factors: getattr(T, name)(*operands(T, dtype), **factors))
     for other in ("float32", "float64", "int32", "uint8", "bool"):
         agree(lambda T, other=other: getattr(T, name)(*operands(T, other)))
+
+
+TYPES_OF_ADDR = ("bool", "uint8", "int32", "int64", "float16", "float32", "float64")
+
+
+@pytest.mark.parametrize("beta", [0, 1])
+@pytest.mark.parametrize("of_vectors", TYPES_OF_ADDR)
+@pytest.mark.parametrize("of_input", TYPES_OF_ADDR)
+def test_addr_computes_in_the_type_of_its_result(of_input, of_vectors, beta):
+    def call(T):
+        x = T.ones(2, 2, dtype=getattr(T, of_input))
+        v = T.tensor([200, 1]).to(getattr(T, of_vectors))
+        return T.addr(x, v, v, beta=beta)
+
+    agree(call)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda T, x, v: x.addr_(v, v),
+        lambda T, x, v: x[0].addmv_(T.ones(2, 2), v),
+        lambda T, x, v: x.addbmm_(T.ones(1, 2, 2), T.ones(1, 2, 2)),
+    ],
+)
+def test_what_is_written_over_must_be_able_to_hold_the_result(call):
+    x = tensorlab.zeros(2, 2, dtype=tensorlab.int64)
+    with pytest.raises(RuntimeError):
+        call(tensorlab, x, tensorlab.tensor([0.5, 1.5]))
+    assert x.tolist() == [[0, 0], [0, 0]]
+    assert x._version == 0
+
+
+def test_a_vector_that_is_written_over_has_the_shape_of_the_result():
+    with pytest.raises(
+        RuntimeError, match=r"^addmv_: the result has shape \(2,\), and input \(1,\)"
+    ):
+        tensorlab.zeros(1).addmv_(tensorlab.ones(2, 2), tensorlab.ones(2))

@@ -2,6 +2,7 @@
 
 import operator
 
+import numpy as np
 import pytest
 
 import tensorlab
@@ -253,3 +254,13 @@ def test_a_number_is_searched_for_in_bools_as_a_number():
 def test_nan_to_num_does_not_look_at_numbers_for_what_integers_never_are():
     x = tensorlab.tensor([1, 2], dtype=tensorlab.int8)
     assert tensorlab.nan_to_num(x, nan=10**6, posinf=2**70).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("number", [300, -1, 10**6])
+def test_an_integer_of_numpy_is_compared_as_one_of_python(number):
+    x = tensorlab.tensor([1, 255], dtype=tensorlab.uint8)
+    other = np.int64(number)
+    assert (x == other).tolist() == [False, False]
+    assert (x < other).tolist() == (x < number).tolist() == [number > 0] * 2
+    assert tensorlab.isin(x, other).tolist() == [False, False]
+    assert (x == np.int64(255)).tolist() == [False, True]

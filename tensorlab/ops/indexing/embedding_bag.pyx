@@ -498,7 +498,7 @@ def embedding_bag(TensorBase input not None, TensorBase weight not None, offsets
     """
     cdef ssize padding = -1
     if weight.dtype_ == INT64 and is_floating(input.dtype_):
-        warnings.warn("embedding_bag: the weight came first, as in old programs; give the input first", stacklevel=2)
+        warnings.warn("embedding_bag: the weight came first, as in old programs; give the input first", stacklevel=1)
         input, weight = weight, input
     if ndim_of(weight) != 2:
         raise ValueError(f"embedding_bag: the weight must be a matrix, not of shape {shape_text(weight.ndim_, weight.sizes)}")

@@ -8,7 +8,7 @@ What is added is written into the result first; BLAS then adds the product to it
 from tensorlab._core.dispatch cimport run_4, run_tuple
 from tensorlab._core.out_argument cimport CASTS, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.op cimport Op, inplace_op
-from tensorlab._core.operands cimport as_number, check_fits, check_same_place, factor_of_type, same_numbers
+from tensorlab._core.operands cimport as_number, can_cast, check_fits, check_same_place, factor_of_type, same_numbers
 from tensorlab._core.dtypes cimport BOOL, dtype_code, is_floating
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, view_strides
 from tensorlab._core.iterator cimport contiguous_copy, copy_into
@@ -78,9 +78,15 @@ cdef object plain_factor(object factor):
     return factor if number is None else number
 
 
-cdef object as_numbers(TensorBase x, object kind):
-    """A bool tensor in the type of the result: times an int it would become int64."""
-    return x.to(kind) if x.dtype_ == BOOL else x
+cdef object write_over(str where, TensorBase input, TensorBase result):
+    """The end of a function in place: what it has computed, written over its first argument."""
+    if not can_cast(result.dtype_, input.dtype_):
+        raise DTypeError(f"{where}: the result has type {result.dtype}, which cannot be written into a tensor of "
+                         f"type {input.dtype}")
+    if not same_numbers(input.ndim_, input.sizes, result.sizes) or input.ndim_ != result.ndim_:
+        raise ShapeError(f"{where}: the result has shape {shape_text(result.ndim_, result.sizes)}, and input "
+                         f"{shape_text(input.ndim_, input.sizes)}; they must be equal")
+    return (<object>input).copy_(result)
 
 
 cdef object scaled(object x, object factor):
@@ -240,7 +246,7 @@ def addbmm(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1, out=No
 
 def addbmm_(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1):
     """`addbmm`, written over `input`."""
-    return (<object>input).copy_(addbmm(input, batch1, batch2, beta=beta, alpha=alpha))
+    return write_over("addbmm_", input, addbmm(input, batch1, batch2, beta=beta, alpha=alpha))
 
 
 # ---------------------------------------------------------------- addmv, outer, addr, inner
@@ -261,7 +267,7 @@ def addmv(TensorBase input not None, mat, vec, *, beta=1, alpha=1, out=None):
 
 def addmv_(TensorBase input not None, mat, vec, *, beta=1, alpha=1):
     """`addmv`, written over `input`."""
-    return (<object>input).copy_(addmv(input, mat, vec, beta=beta, alpha=alpha))
+    return write_over("addmv_", input, addmv(input, mat, vec, beta=beta, alpha=alpha))
 
 def outer(TensorBase input not None, vec2, *, out=None):
     """Every element of one vector times every element of another.
@@ -294,21 +300,21 @@ def addr(TensorBase input not None, vec1, vec2, *, beta=1, alpha=1, out=None):
     DTypeError
         If `beta` or `alpha` is of a kind that the result is not: a float for integers, or a bool for numbers.
     """
-    cdef TensorBase product = outer(as_tensor_argument(vec1, "addr", "vec1"), vec2)
+    cdef TensorBase x = as_tensor_argument(vec1, "addr", "vec1"), y = as_tensor_argument(vec2, "addr", "vec2"), product
     cdef int dtype
     check_factor(beta, "addr", "beta")
     check_factor(alpha, "addr", "alpha")
+    kind = result_type(input, x.to(result_type(x, y)))
+    product = outer(x.to(kind), y.to(kind))
     check_broadcast(input, product, "addr", "input")
-    kind = result_type(input, product)
     dtype = dtype_code(kind, BOOL)
     beta, alpha = factor_of_type(beta, dtype, "addr", "beta"), factor_of_type(alpha, dtype, "addr", "alpha")
-    input, product = as_numbers(input, kind), as_numbers(product, kind)
-    result = product * alpha if beta == 0 else input * beta + product * alpha
+    result = product * alpha if beta == 0 else input.to(kind) * beta + product * alpha
     return store_out("addr", result, out, (input, vec1, vec2), CASTS | NO_PARTIAL_OVERLAP)
 
 def addr_(TensorBase input not None, vec1, vec2, *, beta=1, alpha=1):
     """`addr`, written over `input`."""
-    return (<object>input).copy_(addr(input, vec1, vec2, beta=beta, alpha=alpha))
+    return write_over("addr_", input, addr(input, vec1, vec2, beta=beta, alpha=alpha))
 
 def inner(TensorBase input not None, other, *, out=None):
     """Sum of products over the last dimension of both.

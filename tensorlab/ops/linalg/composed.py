@@ -10,6 +10,7 @@ from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import DimensionError, DTypeError, ShapeError, UnsupportedDType
 from tensorlab.ops.joining import cat
 from tensorlab.ops.linalg.matrices import matmul
+from tensorlab.ops.meshgrid import broadcast_shapes
 from tensorlab.ops.norms import norm
 from tensorlab.ops.pointwise.selection import masked_fill
 from tensorlab.ops.rearranging import flip, roll
@@ -65,6 +66,10 @@ def cross(input, other, dim=None, *, out=None):
     if dim is None:
         dim = _dimension_of_size_3(input)
     dim = operator.index(dim)
+    if not -input.dim() <= dim < input.dim():
+        raise DimensionError(
+            f"cross: dimension {dim} is out of range for tensors of {input.dim()} dimensions"
+        )
     if input.size(dim) != 3 or other.size(dim) != 3:
         raise ShapeError(
             f"cross: dimension {dim} has sizes {input.size(dim)} and {other.size(dim)}; expected 3"
@@ -152,7 +157,8 @@ def cdist(x1, x2, p=2.0, compute_mode=MODES[0]):
     is_large = rows_1 > MANY or rows_2 > MANY
     if p == 2 and (compute_mode == MODES[1] or (compute_mode == MODES[0] and is_large)):
         return _euclidean_by_product(x1, x2)
-    at_once = max(1, DIFFERENCES // max(1, rows_2 * features))
+    batch = math.prod(broadcast_shapes(x1.shape[:-2], x2.shape[:-2]))
+    at_once = max(1, DIFFERENCES // max(1, batch * rows_2 * features))
     parts = [_lengths(part.unsqueeze(-2) - x2.unsqueeze(-3), p) for part in x1.split(at_once, -2)]
     return parts[0] if len(parts) == 1 else cat(parts, -2)
 
@@ -222,6 +228,8 @@ def renorm(input, p, dim, maxnorm, *, out=None):
             [0.3000, 0.4000]])
     """
     _check_tensors("renorm", input=input)
+    if not input.is_floating_point():
+        raise DTypeError(f"renorm: the input is of {input.dtype}; expected a floating type")
     result = _renormed(input, p, dim, maxnorm)
     return store_out("renorm", result, out, (input,), NO_PARTIAL_OVERLAP)
 
