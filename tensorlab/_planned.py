@@ -11,6 +11,13 @@ import typing
 from tensorlab.errors import NotThereYet
 
 
+def not_there_yet(name, until, chapter=None):
+    """Return the error for a use of what is still to come."""
+    number, _, title = (chapter or "").partition("-")
+    planned = f"; it is planned with chapter {number}, {title}" if number else ""
+    return NotThereYet(f"{name} is still to come{planned}. Until then, {until}")
+
+
 class PlannedName:
     """A function or class that is still to come. It can be imported, and stand in annotations
     and in isinstance.
@@ -29,11 +36,7 @@ class PlannedName:
 
     def refuse(self, *args, **kwargs):
         """Raise NotThereYet, which says what to do until the name comes."""
-        number, _, title = (self._chapter or "").partition("-")
-        chapter = f"; it is planned with chapter {number}, {title}" if number else ""
-        raise NotThereYet(
-            f"{self.__qualname__} is still to come{chapter}. Until then, {self._until}"
-        )
+        raise not_there_yet(self.__qualname__, self._until, self._chapter)
 
     __call__ = __bool__ = __iter__ = __len__ = __getitem__ = __enter__ = __mro_entries__ = refuse
 
@@ -42,7 +45,7 @@ class PlannedName:
 
     def __getattr__(self, name):
         if name.startswith("_"):  # what Python, notebooks and test tools ask of anything
-            raise AttributeError(f"{self!r} has no attribute {name!r}")
+            raise AttributeError(f"a planned name has no attribute {name!r}")
         return PlannedName(
             f"{self.__qualname__}.{name}", self._until, self._chapter
         )  # ReduceOp.SUM
@@ -52,6 +55,9 @@ class PlannedName:
 
     def __subclasscheck__(self, subclass):
         return False
+
+    def __reduce__(self):
+        return PlannedName, (self.__qualname__, self._until, self._chapter)
 
     def __or__(self, other):  # in annotations: ProcessGroup | None
         return typing.Union[self, other]  # noqa: UP007 - `|` is what is being defined
@@ -75,6 +81,14 @@ def names(package, planned, until, chapter=None, **instead):
     instead : what to do until then, for names for which there is something better to say
     """
     return {
-        name: PlannedName(f"{package}.{name}", instead.get(name, until), chapter)
+        name: planned_error(package, name)
+        if name.endswith("Error")
+        else PlannedName(f"{package}.{name}", instead.get(name, until), chapter)
         for name in planned.split()
     }
+
+
+def planned_error(package, name):
+    """Return the class of an error that is still to come: `except` needs a class, and nothing raises it."""
+    about = f"An error of {package}, which is still to come; nothing raises it yet."
+    return type(name, (RuntimeError,), {"__doc__": about, "__module__": package})

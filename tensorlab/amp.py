@@ -10,7 +10,8 @@ import warnings
 
 from tensorlab import _missing
 from tensorlab._core.dtypes import DTYPES
-from tensorlab.errors import DeviceError, NotThereYet
+from tensorlab._planned import not_there_yet
+from tensorlab.errors import DeviceError
 
 __all__ = [
     "GradScaler",
@@ -25,6 +26,7 @@ __all__ = [
 bfloat16, float16 = (
     kind for name in ("bfloat16", "float16") for kind in DTYPES if kind.name == name
 )
+CHAPTER = "44-mixed-precision"
 _DTYPES = {"cpu": bfloat16, "cuda": float16, "mps": float16, "xpu": float16}
 
 
@@ -110,11 +112,10 @@ class autocast:
                 stacklevel=2,
             )
         elif enabled and _can_be_switched_on(device_type, "autocast"):
-            raise NotThereYet(
-                "autocast on the processor is still to come; it is planned with chapter 44, "
-                "mixed-precision. Until "
-                "then, pass enabled=False, or convert model and input with "
-                ".to(tensorlab.bfloat16)."
+            raise not_there_yet(
+                "autocast on the processor",
+                "pass enabled=False, or convert model and input with .to(tensorlab.bfloat16).",
+                CHAPTER,
             )
         self._enabled = False
 
@@ -174,12 +175,10 @@ class GradScaler:
         growth_interval=2000,
         enabled=True,
     ):
+        device = getattr(device, "type", device)  # a device as well as its type
+        _check_device_type(device, "GradScaler")
         if enabled and _can_be_switched_on(device, "GradScaler"):
-            raise NotThereYet(
-                "GradScaler on the processor is still to come; it is planned with chapter 44, "
-                "mixed-precision. Until "
-                "then, pass enabled=False."
-            )
+            raise not_there_yet("GradScaler on the processor", "pass enabled=False.", CHAPTER)
         self._device, self._enabled = device, False
         self._growth_factor, self._backoff_factor = growth_factor, backoff_factor
         self._growth_interval = growth_interval

@@ -108,6 +108,7 @@ REFUSED = """
     T.amp.custom_fwd(print, device_type=None)
     T.amp.custom_bwd(print, device_type=None)
     T.amp.custom_fwd(print)
+    T.amp.GradScaler(T.device("cpu"), enabled=False).is_enabled()
 """
 
 

@@ -1,9 +1,11 @@
 """Packages that are planned can be imported and asked; what they are still to bring says so
 when it is used."""
 
+import copy
 import importlib
 import importlib.util
 import os
+import pickle
 import subprocess
 import sys
 import tomllib
@@ -212,3 +214,37 @@ def test_every_chapter_that_a_planned_name_promises_is_in_the_contents():
     chapters = {chapter["folder"] for part in parts for chapter in part["chapter"]} | {None}
     for package in PACKAGES:
         assert {value._chapter for value in planned_names(package).values()} <= chapters
+
+
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [
+        ("linalg", "LinAlgError"),
+        ("distributed", "DistBackendError"),
+        ("jit", "Error"),
+        ("onnx", "OnnxExporterError"),
+    ],
+)
+def test_a_planned_error_lets_the_programs_own_errors_pass(package, name):
+    error = getattr(import_package("tensorlab", package), name)
+    assert issubclass(error, RuntimeError)
+
+    def program():
+        try:
+            int("no number")
+        except error:
+            return "caught"
+
+    with pytest.raises(ValueError, match="no number"):
+        program()
+
+
+def test_a_planned_name_can_be_copied_and_pickled():
+    for twin in (
+        copy.deepcopy(tensorlab.linalg.norm),
+        copy.copy(tensorlab.linalg.norm),
+        pickle.loads(pickle.dumps(tensorlab.linalg.norm)),
+    ):
+        assert repr(twin) == "<tensorlab.linalg.norm, still to come>"
+        with pytest.raises(NotThereYet, match="call tensorlab.norm"):
+            twin(3)
