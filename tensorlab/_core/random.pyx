@@ -356,15 +356,20 @@ cdef class DrawingAside:
     generator : Generator; unless given, a copy of the one that would be drawn from
     """
     cdef Generator generator, before
+    cdef bint is_entered
 
     def __cinit__(self, Generator generator=None):
         self.generator = generator_or_default(None, "").clone_state() if generator is None else generator
 
     def __enter__(self):
+        if self.is_entered:
+            raise RuntimeError("DrawingAside: it has been entered already; make another one")
+        self.is_entered = True
         self.before = swap_aside(self.generator)
 
     def __exit__(self, *exception):
         swap_aside(self.before)
+        self.is_entered, self.before = False, None
 
 
 cdef Generator generator_or_default(object given, str where):

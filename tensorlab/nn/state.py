@@ -5,7 +5,6 @@ nothing, the second copies.  So a checkpoint that does not fit leaves the model 
 """
 
 import warnings
-import weakref
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 
@@ -189,16 +188,10 @@ class Stateful:
         strict : bool, whether to note what is missing and unexpected
         missing_keys, unexpected_keys, error_msgs : lists to add to
         """
-        for hook in self._load_state_dict_pre_hooks.values():
-            hook(
-                state_dict,
-                prefix,
-                local_metadata,
-                strict,
-                missing_keys,
-                unexpected_keys,
-                error_msgs,
-            )
+        arguments = state_dict, prefix, local_metadata, strict
+        arguments += missing_keys, unexpected_keys, error_msgs
+        for hook, with_module in self._load_state_dict_pre_hooks.values():
+            hook(self, *arguments) if with_module else hook(*arguments)
         own = dict(own_state(self))
         assigns = local_metadata.get("assign_to_params_buffers", False)
         steps = []
@@ -256,7 +249,7 @@ class Stateful:
 
     def _register_load_state_dict_pre_hook(self, hook, with_module=False):
         """Call a hook before a state dict is loaded, with the module in front if `with_module`."""
-        return add_hook(self._load_state_dict_pre_hooks, LoadHook(hook, self, with_module))
+        return add_hook(self._load_state_dict_pre_hooks, (hook, with_module))
 
     def register_load_state_dict_post_hook(self, hook):
         """Call `hook(module, incompatible_keys)` after loading; it may take names off. Returns a handle."""
@@ -290,24 +283,6 @@ class Comparison:
                 inner = {key: value for key, value in state.items() if key.startswith(start)}
                 self.visit(child, start, inner)
         self.post_hooks += [(module, h) for h in module._load_state_dict_post_hooks.values()]
-
-
-class LoadHook:
-    """A hook before loading, and whether it gets its module.
-
-    The module owns the hook, so the hook knows the module weakly: otherwise only the collector
-    would free both. A copy or a pickle of the module takes the hook along to the new module.
-    """
-
-    def __init__(self, hook, module, with_module):
-        self.hook, self.with_module = hook, with_module
-        self.module = weakref.ref(module)
-
-    def __call__(self, *args):
-        return self.hook(self.module(), *args) if self.with_module else self.hook(*args)
-
-    def __reduce__(self):
-        return LoadHook, (self.hook, self.module(), self.with_module)
 
 
 def add_hook(hooks, hook):

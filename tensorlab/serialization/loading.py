@@ -94,7 +94,7 @@ def errors_of_program():
     try:
         yield
     except ProgramError as carrier:
-        raise carrier.error from None
+        raise carrier.error from carrier.error.__cause__
 
 
 def load_zip(file, map_location, unpickle, is_mapped):

@@ -143,3 +143,14 @@ def test_a_model_goes_after_loading_without_the_collector(without_the_collector)
     known = [weakref.ref(model), weakref.ref(model[0].weight)]
     del model
     assert [one() for one in known] == [None, None]
+
+
+def test_a_hook_before_loading_gets_the_module_that_loads():
+    module = nn.Linear(2, 2)
+    module.register_load_state_dict_pre_hook(note)
+    twin = copy.copy(module)
+    state = module.state_dict()
+    del module
+    CALLS.clear()
+    twin.load_state_dict(state)
+    assert CALLS[0][0] is twin
