@@ -346,7 +346,8 @@ cdef object run_out(Op op, PyObject** operands, int n, object out):
         raise TypeError(f"{op.name}: out must be a Tensor, not {type(out).__name__}")
     check_operands(op, operands, n)
     refuse_recorded_out(op, operands, n, <TensorBase>out)
-    if takes_part(<TensorBase>out) or (active_layers and is_seen(operands, n)):      # for layers it is two calls: the op, and copy_
+    # for layers it is two calls: the op, and copy_
+    if takes_part(<TensorBase>out) or (active_layers and is_seen(operands, n)):
         return store_out(op.name, run_layers(op, operands, n), out, tuple([<object>operands[k] for k in range(n)]),
                          NO_DERIVATIVE | NO_PARTIAL_OVERLAP | (0 if op.exact_out else CASTS))      # asked above
     compute(op, operands, n, <TensorBase>out, False)
@@ -377,7 +378,8 @@ cdef object run_binary_inplace(Op op, TensorBase x, object y):
     operands[0] = <PyObject*>x
     operands[1] = <PyObject*>y
     # the short cut: nothing is recorded, the memory is ours, and the result fits where x is
-    if (not (active_layers and is_seen(operands, 2)) and not may_need_grad(x) and x.counter is not None and not x.storage_.guard and op.dtype_rule != COMPARE
+    if (not (active_layers and is_seen(operands, 2))
+            and not may_need_grad(x) and x.counter is not None and not x.storage_.guard and op.dtype_rule != COMPARE
             and not (isinstance(y, TensorBase) and (may_need_grad(<TensorBase>y) or (<TensorBase>y).storage_ is x.storage_))
             and short_binary(op, x, y, x) is not None):
         bump_version(x)

@@ -26,8 +26,8 @@ layer of a class is hidden by the tensors that it has been given, not by the cei
 with any other tensors of the class they come back to it. So a wrapper may hold another wrapper of its own class.
 
 A program without layers pays for one test of a C int in each call, `active_layers`: how many layers are entered, and how many
-tensors with keys (tensor.pxd) are alive. While it is not 0, a call asks for itself: is a layer entered, or has one of its operands a
-key? docs/decisions/0040 and 0054 compare this with other ways.
+tensors with keys (tensor.pxd) are alive. While it is not 0, a call asks for itself: is a layer entered, or has one of its
+operands a key? docs/decisions/0040 and 0054 compare this with other ways.
 """
 cimport cython
 from cpython.object cimport PyObject
