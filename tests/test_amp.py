@@ -198,3 +198,10 @@ def test_older_classes_have_their_names_and_can_be_pickled():
         for one in (scaler, context):
             assert type(pickle.loads(pickle.dumps(one))) is type(one)
         assert isinstance(scaler, tensorlab.amp.GradScaler)
+
+
+@pytest.mark.parametrize(("device", "error"), [("gpu", RuntimeError), (3, ValueError)])
+def test_a_scaler_for_no_device_is_refused_as_autocast_is(device, error):
+    for make in (tensorlab.amp.GradScaler, tensorlab.autocast):
+        with pytest.raises(error, match="device"):
+            make(device, enabled=False)

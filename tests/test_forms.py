@@ -292,3 +292,12 @@ def test_an_argument_under_two_names_is_refused():
         x.sum(axis=0, dim=1)
     with pytest.raises(TypeError, match="twice, under two names: sections, indices"):
         x.hsplit(sections=3, indices=(1,))
+
+
+@pytest.mark.parametrize("step", [float("nan"), float("inf")])
+def test_a_range_in_steps_that_are_not_finite_is_refused(step):
+    with (
+        pytest.warns(UserWarning, match="range is deprecated"),
+        pytest.raises(RuntimeError, match="not finite"),
+    ):
+        tensorlab.range(1, 3, step)

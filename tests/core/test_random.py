@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tensorlab._core.random import Generator, default_generator
+from tensorlab._core.random import DrawingAside, Generator, default_generator
 
 import tensorlab
 from tensorlab.errors import GeneratorError
@@ -350,3 +350,17 @@ def test_a_bad_state_is_refused_and_changes_nothing(state, error, text):
     with pytest.raises(error, match="^set_state: .*" + text):
         generator.set_state(state)
     assert generator.get_state().equal(before)
+
+
+def test_a_block_of_draws_aside_is_entered_once_and_gives_the_default_back():
+    aside = DrawingAside(Generator().manual_seed(3))
+    before = default_generator().get_state()
+    with aside:
+        drawn = tensorlab.rand(2)
+        with pytest.raises(RuntimeError, match="entered already"), aside:
+            pass
+        tensorlab.rand(2)
+    assert tensorlab.equal(default_generator().get_state(), before)
+    assert tensorlab.equal(drawn, tensorlab.rand(2, generator=Generator().manual_seed(3)))
+    tensorlab.rand(3)
+    assert not tensorlab.equal(default_generator().get_state(), before)

@@ -5,6 +5,7 @@ import math
 import pytest
 
 import tensorlab
+from tensorlab.ops.linalg import composed
 from tests.ops.agreement import agree
 from tests.oracle import require_torch
 
@@ -315,3 +316,20 @@ def test_the_nuclear_norm_has_no_third_derivative():
 def test_where_weights_leave_nothing_cov_warns():
     with pytest.warns(UserWarning, match="degree of freedom"):
         tensorlab.cov(tensorlab.ones(2, 1))
+
+
+def test_cdist_holds_few_differences_at_once_whatever_the_batch(monkeypatch):
+    held = []
+    lengths = composed._lengths
+
+    def noting(differences, p):
+        held.append(differences.numel())
+        return lengths(differences, p)
+
+    x, y = tensorlab.rand(3, 8, 4, 5), tensorlab.rand(8, 6, 5)
+    expected = tensorlab.cdist(x, y, 1.0)
+    monkeypatch.setattr(composed, "_lengths", noting)
+    monkeypatch.setattr(composed, "DIFFERENCES", 1500)
+    assert tensorlab.equal(tensorlab.cdist(x, y, 1.0), expected)
+    assert max(held) <= 1500
+    assert sum(held) == 3 * 8 * 4 * 6 * 5

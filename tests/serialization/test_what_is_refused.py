@@ -185,3 +185,18 @@ def test_a_device_that_there_is_not_is_refused(location):
     data = saved(require_torch().ones(2))
     with pytest.raises(RuntimeError, match="here is only the CPU"):
         load(data, map_location=location)
+
+
+def test_an_error_of_map_location_keeps_its_cause():
+    def location(storage, where):
+        try:
+            return {}[where]
+        except KeyError as cause:
+            raise ValueError("no such place") from cause
+
+    file = io.BytesIO()
+    tensorlab.save(tensorlab.ones(2), file)
+    file.seek(0)
+    with pytest.raises(ValueError, match="no such place") as raised:
+        tensorlab.load(file, map_location=location)
+    assert isinstance(raised.value.__cause__, KeyError)
