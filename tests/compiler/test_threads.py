@@ -1,5 +1,6 @@
 """Recordings are made while other threads go on: their random numbers are neither repeated nor lost."""
 
+import itertools
 import sys
 import threading
 
@@ -20,13 +21,14 @@ def test_numbers_that_another_thread_draws_while_one_compiles_come_once():
     other = threading.Thread(target=draw)
     other.start()
     try:
-        for rate in range(6):
+        for rate in itertools.count():  # until there are enough, however busy the machine is
+            if rate >= 6 and len(drawn) > 100:
+                break
             compiled = torch.compile(lambda x, rate=rate: (x * rate).tanh() + 0.5 * x.sin())
             compiled(torch.ones(rate + 1))
     finally:
         is_done.set()
         other.join()
-    assert len(drawn) > 100
     # of so many floats below 1 with 24 bits, a few are equal by chance
     repeated = len(drawn) - len(set(drawn))
     assert repeated < 5 + len(drawn) ** 2 / 2**24
