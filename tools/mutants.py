@@ -102,7 +102,7 @@ FAMILIES = {
     "optim": ("ops/optim_steps.pyx optim/*.py optim/lr_scheduler/*.py", ["tests/optim"]),
     "nn": ("nn/*.py nn/utils/*.py nn/modules/*.py nn/attention/*.py",
            ["tests/nn", "tests/test_missing.py", "tests/ops/test_pooling.py"]),
-    "exchange": ("_core/arrays.pyx _core/dlpack.pyx _core/numpy_aliases.pyx _core/device.py _core/placement.pyx "
+    "exchange": ("_core/arrays.pyx _core/dlpack.pyx _core/numpy_aliases.pyx _core/device.py _core/devices.pyx "
                  "ops/pickling.py utils/dlpack.py",
                  ["tests/interop", "tests/core", "tests/ops/test_pickling.py", "tests/test_devices.py"]),
     "overrides": ("_core/overrides.pyx overrides.py array_api/adapters.py",

@@ -16,11 +16,12 @@ from cpython.pythread cimport (
 )
 from libc.stdlib cimport calloc
 
+from tensorlab._core.devices cimport device_name
 from tensorlab._core.graph cimport GraphTask, Node, grad_fn_of, needs_grad, write_metadata
 from tensorlab._core.layout cimport is_dense
 from tensorlab._core.modes cimport call_with_overrides, thread_state
 from tensorlab._core.no_instances cimport forbid_new
-from tensorlab._core.tensor cimport TensorBase, is_meta
+from tensorlab._core.tensor cimport TensorBase
 
 
 from tensorlab._core.modes import in_forked_children
@@ -114,10 +115,10 @@ cdef class AccumulateGrad(Node):
     cdef int add_to_leaf(self, TensorBase new) except -1:
         cdef TensorBase variable = self.variable
         cdef bint is_tracked
-        if is_meta(new) != is_meta(variable):
+        if new.storage_.device != variable.storage_.device:
             raise GradientError(
-                f"AccumulateGrad: a leaf on {'meta' if is_meta(variable) else 'cpu'} got a "
-                f"gradient on {'meta' if is_meta(new) else 'cpu'}; a custom backward function "
+                f"AccumulateGrad: a leaf on {device_name(variable.storage_.device)} got a "
+                f"gradient on {device_name(new.storage_.device)}; a custom backward function "
                 "must have returned it")
         if variable.gradient is None:
             # 2 references, the engine's and apply's: nothing else holds this tensor, so it is

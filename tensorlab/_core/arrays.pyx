@@ -38,7 +38,7 @@ cdef Op LEND = Op("lend(Tensor x, str to) -> Any")
 cdef object lend_kernel(TensorBase x, object to):
     """Nothing: the call only lets layers know."""
 
-LEND.kernel = <void*>lend_kernel
+LEND.c_kernel = <void*>lend_kernel
 
 cdef int note_lending(TensorBase x, str to) except -1:
     """Tell layers that something outside gets at the memory of x, to read and write it unseen."""

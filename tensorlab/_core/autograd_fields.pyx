@@ -2,6 +2,7 @@
 
 Each function here becomes a property or a method of class Tensor; what it does is a few lines around graph.pyx.
 """
+from tensorlab._core.devices cimport device_name
 from tensorlab._core.accumulate_grad cimport AccumulateGrad
 from tensorlab._core.anomaly cimport is_data_watched
 from tensorlab._core.dispatch cimport run_1, run_2
@@ -12,7 +13,7 @@ from tensorlab._core.modes cimport active_layers, thread_state
 from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.operands cimport same_numbers
 from tensorlab._core.storage cimport BORROWED
-from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, VersionCounter, alias, is_meta, note_borrower, set_layout
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, VersionCounter, alias, note_borrower, set_layout
 
 import warnings
 
@@ -119,8 +120,8 @@ def set_grad(TensorBase x not None, value):
 
 cdef int check_device(str where, str what, TensorBase x, TensorBase given) except -1:
     """Raise if `given` is on another device than x, to which it is being assigned."""
-    if is_meta(x) != is_meta(given):
-        here, there = ("meta", "cpu") if is_meta(x) else ("cpu", "meta")
+    if x.storage_.device != given.storage_.device:
+        here, there = device_name(x.storage_.device), device_name(given.storage_.device)
         raise DeviceError(f"{where}: the tensor is on {here!r} and {what} on {there!r}; they must be on one device. Move one "
                           f"with to(), or make a new tensor")
     return 0
@@ -227,7 +228,7 @@ cdef Op DETACH = Op("detach(Tensor(a) x) -> Tensor(a)", records_itself=True)    
 cdef TensorBase detach_kernel(TensorBase x):
     return alias(x)
 
-DETACH.kernel = <void*>detach_kernel
+DETACH.c_kernel = <void*>detach_kernel
 
 def detach(TensorBase self not None):
     """A tensor over the same memory that autograd does not follow.
@@ -248,7 +249,7 @@ cdef TensorBase detach_inplace_kernel(TensorBase x):
     x.wants_grad = False
     return x
 
-DETACH_.kernel, DETACH_.records_itself = <void*>detach_inplace_kernel, True
+DETACH_.c_kernel, DETACH_.records_itself = <void*>detach_inplace_kernel, True
 
 def detach_(TensorBase self not None):
     """Take this tensor out of the graph: it becomes a leaf that does not require grad.
@@ -269,7 +270,7 @@ cdef TensorBase data_kernel(TensorBase x):
         out.counter = VersionCounter.__new__(VersionCounter)
     return out
 
-DATA.kernel = <void*>data_kernel
+DATA.c_kernel = <void*>data_kernel
 
 def get_data(TensorBase x not None):
     """The same memory, out of autograd's sight: writes are *not* noticed. Prefer detach().
@@ -301,7 +302,7 @@ cdef TensorBase set_data_kernel(TensorBase x, TensorBase source):
     set_layout(x, source.ndim_, source.sizes, source.strides)
     return x
 
-SET_DATA.kernel = <void*>set_data_kernel
+SET_DATA.c_kernel = <void*>set_data_kernel
 
 def set_data(TensorBase x not None, value):
     """Let this tensor look at another one's memory, keeping its identity, flags and history."""

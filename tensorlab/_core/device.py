@@ -1,14 +1,15 @@
 """Where tensors live and how they lie there: device, layout and memory_format.
 
 PyTorch's programs name all three, so they exist, but there is little to choose: tensors live in
-the memory that the processor addresses, or on "meta" in no memory at all; every layout is strided.
+the memory that the processor addresses, on "meta" in no memory at all, or on a device that a program
+has registered (devices.pyx); every layout is strided.
 """
 
 import operator
 import re
 import threading
 
-from tensorlab._core.placement import get_meta_by_default, set_meta_by_default
+from tensorlab._core.devices import device_names, get_default_device, set_default_device
 from tensorlab.errors import DeviceError
 
 # Accelerators, which programs name to see whether one is there.
@@ -63,10 +64,10 @@ class device:
             index = int(number)
         elif index is not None:
             index = checked_index(index)
-        if name not in ("cpu", "meta") and name not in ACCELERATORS:
+        if name not in device_names() and name not in ACCELERATORS:
             raise RuntimeError(
-                f"device: {type!r} is not a device; tensors are on 'cpu' or 'meta', and other names "
-                f"are {', '.join(ACCELERATORS)}"
+                f"device: {type!r} is not a device; tensors are on "
+                f"{' or '.join(map(repr, device_names()))}, and other names are {', '.join(ACCELERATORS)}"
             )
         object.__setattr__(self, "type", name)
         object.__setattr__(self, "index", index)
@@ -114,8 +115,8 @@ CPU = device("cpu")
 META = device("meta")
 
 
-def is_meta_device(given, where):
-    """Return whether a device is "meta" and not "cpu"; None stands for the default.
+def device_code(given, where):
+    """Return the code of a device (devices.pyx); None stands for the default.
 
     Raises
     ------
@@ -123,32 +124,37 @@ def is_meta_device(given, where):
         For a device that no tensor can be made on.
     """
     if given is None:
-        return get_meta_by_default()
+        return get_default_device()
     if given is CPU or given == "cpu":
-        return False
+        return 0
     name = device(given).type
-    if name not in ("cpu", "meta"):
+    if name not in device_names():
         raise DeviceError(
             f"{where}: tensorlab computes on the processor, and {str(given)!r} is an accelerator; "
             f"choose it as in device('cuda' if cuda.is_available() else 'cpu')"
         )
-    return name == "meta"
+    return device_names().index(name)
+
+
+def device_of_code(code):
+    """Return the device of a code."""
+    return CPU if code == 0 else META if code == 1 else device(device_names()[code])
 
 
 def check_device(given, where):
     """Raise unless tensors can be made on that device."""
-    is_meta_device(given, where)
+    device_code(given, where)
 
 
 def get_default():
     """Return the device where this thread makes tensors where none is named."""
-    return META if get_meta_by_default() else CPU
+    return device_of_code(get_default_device())
 
 
 def set_default(given, where):
     """Make it the one, the processor for None; return the one before."""
     before = get_default()
-    set_meta_by_default(is_meta_device(given or CPU, where))
+    set_default_device(device_code(given or CPU, where))
     return before
 
 

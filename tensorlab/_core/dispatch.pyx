@@ -14,16 +14,25 @@ from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
 
+from tensorlab._core.devices cimport FIRST_OF_OTHERS, ON_CPU, ON_META, default_device
 from tensorlab._core.dtypes cimport is_differentiable
 from tensorlab._core.graph cimport as_view, bump_version, needs_grad
-from tensorlab._core.iterator cimport unary_loop
-from tensorlab._core.layers cimport AUTOGRAD, Layer, handle, is_seen, topmost
+from tensorlab._core.iterator cimport copy_into, moved, unary_loop
+from tensorlab._core.layers cimport AUTOGRAD, Layer, handle, has_keys, is_seen, topmost
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.modes cimport active_layers, thread_state
-from tensorlab._core.op cimport COMPARE, MAX_ARGUMENTS, SAVES_OUTPUT, Op, inplace_op, set_run
+from tensorlab._core.op cimport COMPARE, MAX_ARGUMENTS, MAX_FILLED, SAVES_OUTPUT, Op, inplace_op, set_run
 from tensorlab._core.operands cimport broadcast_operands, promoted_dtype
-from tensorlab._core.out_argument cimport CASTS, NO_DERIVATIVE, NO_PARTIAL_OVERLAP, store_out
-from tensorlab._core.placement cimport is_meta_by_default
+from tensorlab._core.out_argument cimport (
+    CASTS,
+    NO_DERIVATIVE,
+    NO_PARTIAL_OVERLAP,
+    check_outs,
+    check_result_in_place,
+    fits,
+    store_out,
+    store_outs,
+)
 from tensorlab._core.pointwise cimport (
     check_operands,
     check_target,
@@ -41,9 +50,9 @@ from tensorlab._core.recording cimport (
     end_record_inplace,
 )
 from tensorlab._core.saved cimport SavedTensor, save_tensor
-from tensorlab._core.tensor cimport TensorBase, is_meta, takes_part
+from tensorlab._core.tensor cimport TensorBase, give_memory, is_meta, staged, takes_part, unstage
 
-from tensorlab._core.device import is_meta_device
+from tensorlab._core.device import device_code
 from tensorlab.errors import GradientError
 
 ctypedef object (*kernel_11)(PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*,
@@ -61,9 +70,18 @@ cdef object run(Op op, PyObject** arguments, int n):
 
 
 cdef object run_into(Op op, PyObject** arguments, int n, object out, int rules):
-    """The same, and the result is given to the tensor that the caller passed as out=."""
-    inputs = tuple([<object>arguments[i] for i in range(n) if isinstance(<object>arguments[i], TensorBase)])
-    return store_out(op.name, run(op, arguments, n), out, inputs, rules)
+    """Call an op whose results go into the tensor that the caller passed as out=, or into the tuple of tensors."""
+    cdef tuple inputs = tuple([<object>arguments[i] for i in range(n) if isinstance(<object>arguments[i], TensorBase)])
+    cdef object results
+    if op.infer_function is None or op.is_view or (active_layers and (is_seen(arguments, n) or has_keys(out))):
+        results = run(op, arguments, n)
+        if isinstance(results, TensorBase):
+            return store_out(op.name, <TensorBase>results, out, inputs, rules)
+        return store_outs(op.name, results, out, inputs, rules)
+    results = op.call_infer(<PyObject*>op.infer_function, arguments, n, NULL)
+    if isinstance(results, TensorBase):
+        return fill_outs(op, (results,), (out,), arguments, n, inputs, rules)[0]
+    return fill_outs(op, <tuple?>results, out, arguments, n, inputs, rules)
 
 
 cdef object run_layers(Op op, PyObject** arguments, int n):
@@ -112,14 +130,148 @@ cdef inline object backend(Op op, PyObject** arguments, int n):
         layer = topmost(arguments, n)
         if layer is not None:
             return handle(layer, op, arguments, n)
-    if op.kernel != NULL:
-        kernel = op.shape_rule if op.shape_rule != NULL and is_on_meta(op, arguments, n) else op.kernel
+    if op.c_kernel != NULL:
+        kernel = op.shape_rule if op.shape_rule != NULL and is_on_meta(op, arguments, n) else op.c_kernel
         return call_shared(op, kernel, arguments, n) if op.shares_kernel else call_kernel(op, kernel, arguments, n)
+    if op.compose_function is not None:
+        return op.call_kernel(<PyObject*>op.compose_function, arguments, n, NULL)
     if op.writes:
-        return compute(op.functional, arguments, n, <TensorBase>arguments[0], True)
-    return compute(op, arguments, n, None, False)
+        if op.functional.is_pointwise:
+            return compute(op.functional, arguments, n, <TensorBase>arguments[0], True)
+        return fill_in_place(op, arguments, n)
+    if op.is_pointwise:
+        return compute(op, arguments, n, None, False)
+    return infer_and_fill(op, arguments, n)
 
 
+# ---------------------------------------------------------------- infer, then fill
+cdef object infer_and_fill(Op op, PyObject** arguments, int n):
+    """Let an op say what its results are, give them memory, and let the kernel of their device fill them."""
+    cdef object results
+    cdef TensorBase one
+    cdef PyObject* pointer
+    cdef bint has_pending = False
+    if op.infer_function is None:
+        return make_results(op, arguments, n)
+    results = op.call_infer(<PyObject*>op.infer_function, arguments, n, NULL)
+    if type(results) is not tuple:
+        one = <TensorBase?>results
+        if one.storage_.is_pending:                 # else it is a view, or an argument as it is
+            give_memory(one)
+            pointer = <PyObject*>one
+            fill(op, &pointer, 1, one.storage_.device, arguments, n)
+        return one
+    for each in <tuple>results:
+        if isinstance(each, TensorBase) and (<TensorBase>each).storage_.is_pending:
+            give_memory(<TensorBase>each)
+            has_pending = True
+    if has_pending:
+        fill(op, items_of(results), <int>len(<tuple>results), device_among(<tuple>results), arguments, n)
+    return results
+
+
+cdef int fill(Op op, PyObject** results, int count, int device, PyObject** arguments, int n) except -1:
+    """Call the kernel of the device that the results are on: it writes their elements."""
+    cdef PyObject* everything[MAX_ARGUMENTS + MAX_FILLED]
+    cdef int i
+    if device == ON_META:
+        return 0
+    for i in range(count):
+        everything[i] = results[i]
+    for i in range(n):
+        everything[count + i] = arguments[i]
+    if device == ON_CPU and op.call_kernel != NULL:
+        op.call_kernel(op.cpu_kernel, everything, count + n, NULL)
+    elif op.kernels[device] is not None:
+        op.kernels[device](*[<object>everything[i] for i in range(count + n)])
+    elif device == ON_CPU:
+        raise NotImplementedError(f"{op.name}: the op says what its results are, but it has no kernel")
+    else:
+        fill_on_cpu(op, results, count, arguments, n)
+    return 0
+
+
+cdef object fill_in_place(Op twin, PyObject** arguments, int n):
+    """Let the result of an op be written over its first argument."""
+    cdef Op op = twin.functional
+    cdef TensorBase x = <TensorBase>arguments[0]
+    check_result_in_place(twin.name, op.call_infer(<PyObject*>op.infer_function, arguments, n, NULL), x)
+    fill(op, arguments, 1, x.storage_.device, arguments, n)
+    return x
+
+
+cdef tuple fill_outs(Op op, tuple results, object outs, PyObject** arguments, int n, tuple inputs, int rules):
+    """Let the results be written into the caller's tensors. Those that they don't fit at once are copied from new ones."""
+    cdef list targets
+    cdef tuple filled
+    cdef int k
+    check_outs(op.name, results, outs, inputs, rules)
+    targets = [outs[k] if fits(<TensorBase>results[k], <TensorBase>outs[k], arguments, n) else results[k]
+               for k in range(len(results))]
+    for k in range(len(results)):
+        if targets[k] is results[k]:
+            give_memory(<TensorBase>results[k])
+    filled = tuple(targets)
+    fill(op, items_of(filled), <int>len(filled), device_among(filled), arguments, n)
+    for k in range(len(results)):
+        if targets[k] is results[k]:
+            copy_into(<TensorBase>outs[k], <TensorBase>results[k])
+        bump_version(<TensorBase>outs[k])
+    return tuple(outs)
+
+
+cdef int device_among(tuple results) except -1:
+    for one in results:
+        if isinstance(one, TensorBase):
+            return (<TensorBase>one).storage_.device
+    return ON_CPU
+
+
+# ---------------------------------------------------------------- ops without infer, devices without a kernel
+cdef object make_results(Op op, PyObject** arguments, int n):
+    """Call a kernel that makes its results itself, as the shape depends on values."""
+    cdef int device = ON_CPU
+    for i in range(n):
+        device = max(device, device_in(<object>arguments[i]))
+    if device < FIRST_OF_OTHERS:                    # on meta the kernel refuses, as it needs values
+        return op.call_kernel(<PyObject*>op.kernels[ON_CPU], arguments, n, NULL)
+    if op.kernels[device] is not None:
+        return op.kernels[device](*[<object>arguments[i] for i in range(n)])
+    results = op.kernels[ON_CPU](*[moved_item(<object>arguments[i], ON_CPU) for i in range(n)])
+    return moved_item(results, device)
+
+
+cdef int fill_on_cpu(Op op, PyObject** results, int count, PyObject** arguments, int n) except -1:
+    """What a device without a kernel does: arguments and results are moved to the cpu, and the results back."""
+    cdef tuple here = tuple([moved_item(<object>arguments[i], ON_CPU) for i in range(n)])
+    cdef tuple stages = tuple([staged(<TensorBase>results[i]) if isinstance(<object>results[i], TensorBase)
+                               else <object>results[i] for i in range(count)])
+    fill(op, items_of(stages), count, ON_CPU, items_of(here), n)
+    for i in range(count):
+        if isinstance(<object>results[i], TensorBase):
+            unstage(<TensorBase>results[i], <TensorBase>stages[i])
+    return 0
+
+
+cdef object moved_item(object value, int device):
+    """An argument with its tensors on another device."""
+    if isinstance(value, TensorBase):
+        return moved(<TensorBase>value, device)
+    if isinstance(value, (tuple, list)):
+        return type(value)([moved_item(one, device) for one in value])
+    return value
+
+
+cdef int device_in(object value) except -1:
+    """The highest code of a device among the tensors of an argument."""
+    if isinstance(value, TensorBase):
+        return (<TensorBase>value).storage_.device
+    if isinstance(value, (tuple, list)):
+        return max([device_in(one) for one in value], default=ON_CPU)
+    return ON_CPU
+
+
+# ---------------------------------------------------------------- the old way
 cdef bint is_on_meta(Op op, PyObject** arguments, int n) except -1:
     """Whether there is nothing to compute: a tensor has no memory, or the results will have none.
 
@@ -148,8 +300,8 @@ cdef bint is_on_meta(Op op, PyObject** arguments, int n) except -1:
         return False
     value = <object>arguments[op.device_position]
     if value is None:
-        return not has_tensors and is_meta_by_default()
-    return is_meta_device(value, op.name)
+        return not has_tensors and default_device() == ON_META
+    return device_code(value, op.name) == ON_META
 
 
 cdef object call_shared(Op op, void* kernel, PyObject** arguments, int n):

@@ -24,6 +24,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 
+from tensorlab._core.devices cimport ON_CPU
 from tensorlab._core.arrays cimport note_lending
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
@@ -44,7 +45,7 @@ from tensorlab._core.tensor cimport TensorBase, is_meta, memory_of, new_tensor, 
 import array
 
 from tensorlab._core.arrays import is_array
-from tensorlab._core.device import is_meta_device
+from tensorlab._core.device import device_code, device_of_code
 from tensorlab._core.exchange import as_tensor, frombuffer
 from tensorlab._core.exchange import tensor as make_tensor
 from tensorlab.errors import DTypeError, MemoryLayoutError, ShapeError
@@ -382,8 +383,9 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
         If `copy` is False and a copy is needed.
     """
     cdef TensorBase out
-    cdef bint shares = True, on_meta = is_meta_device(device, "asarray")
-    cdef bint was_on_meta = isinstance(obj, TensorBase) and is_meta(<TensorBase>obj)
+    cdef bint shares = True
+    cdef int target = device_code(device, "asarray")
+    cdef int before = (<TensorBase>obj).storage_.device if isinstance(obj, TensorBase) else ON_CPU
     if isinstance(obj, TensorBase) or is_array(obj):
         out = as_tensor(obj, device=device)
     elif hasattr(obj, "__dlpack__") or PyCapsule_CheckExact(obj):
@@ -392,9 +394,9 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
         out = frombuffer(obj, dtype=dtype_object(default_float()) if dtype is None else dtype)
     else:
         out, shares = make_tensor(obj, dtype=dtype, device=device), False
-    if on_meta and not is_meta(out):
-        out = (<object>out).to("meta")
-    shares = shares and is_meta(out) == was_on_meta
+    if target != ON_CPU and out.storage_.device != target:
+        out = (<object>out).to(device_of_code(target))
+    shares = shares and out.storage_.device == before
     if copy is not None and not copy and not (shares and (dtype is None or dtype == dtype_object(out.dtype_))):
         raise ValueError(f"asarray: copy is False, but a {type(obj).__name__} cannot become a tensor of "
                          f"{dtype or dtype_object(out.dtype_)} on '{out.device}' without a copy")

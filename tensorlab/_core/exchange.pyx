@@ -33,7 +33,8 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize
-from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.devices cimport ON_CPU
+from tensorlab._core.iterator cimport copy_into, moved
 from tensorlab._core.modes cimport active_layers, thread_state
 from tensorlab._core.op cimport Op
 from tensorlab._core.storage cimport foreign_storage
@@ -43,14 +44,13 @@ from tensorlab._core.tensor cimport (
     empty_tensor,
     is_meta,
     memory_of,
-    meta_tensor,
     new_tensor,
     set_layout,
 )
 
 import warnings
 
-from tensorlab._core.device import is_meta_device
+from tensorlab._core.device import device_code, device_of_code
 from tensorlab._core.warning import warn_once
 from tensorlab.errors import DTypeError, ShapeError
 
@@ -104,10 +104,10 @@ cdef object tolist_kernel(TensorBase x):
 cdef object sizes_kernel(TensorBase x):
     return tuple(x.shape)
 
-ITEM.kernel = <void*>item_kernel
-TRUTH.kernel = <void*>truth_kernel
-TOLIST.kernel = <void*>tolist_kernel
-SIZES.kernel = <void*>sizes_kernel
+ITEM.c_kernel = <void*>item_kernel
+TRUTH.c_kernel = <void*>truth_kernel
+TOLIST.c_kernel = <void*>tolist_kernel
+SIZES.c_kernel = <void*>sizes_kernel
 
 
 cdef object value_of(TensorBase x):
@@ -351,9 +351,9 @@ cdef TensorBase tensor_from(object data, int dtype):
 cdef Op TENSOR = Op("tensor(Any data, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
 
 cdef TensorBase tensor_kernel(object data, object dtype, object device):
-    return placed(tensor_from(data, dtype_code(dtype, NO_DTYPE)), is_meta_device(device, "tensor"))
+    return moved(tensor_from(data, dtype_code(dtype, NO_DTYPE)), device_code(device, "tensor"))
 
-TENSOR.kernel = <void*>tensor_kernel
+TENSOR.c_kernel = <void*>tensor_kernel
 
 def tensor(data, *, dtype=None, device=None, bint requires_grad=False, pin_memory=False):
     """A new tensor with a copy of the values of `data`.
@@ -374,8 +374,8 @@ def tensor(data, *, dtype=None, device=None, bint requires_grad=False, pin_memor
     if isinstance(data, TensorBase):
         warnings.warn("tensor: the data are a Tensor already; copy it with clone().detach(), and requires_grad_() if that is "
                       "wanted", UserWarning)
-        if device is None and is_meta(<TensorBase>data):
-            device = "meta"
+        if device is None and (<TensorBase>data).storage_.device != ON_CPU:
+            device = data.device
     out = run_3(TENSOR, data, dtype, device)
     if requires_grad:
         (<object>out).requires_grad_(True)
@@ -388,23 +388,14 @@ def as_tensor(data, dtype=None, device=None):
     Where no device is named, a Tensor stays on its own, unless the default device is "meta".
     """
     cdef int code = dtype_code(dtype, NO_DTYPE)
-    cdef bint on_meta = is_meta_device(device, "as_tensor")
+    cdef int target = device_code(device, "as_tensor")
     cdef TensorBase x
     if isinstance(data, TensorBase):
-        return data.to(device="meta" if on_meta else device, dtype=None if code == NO_DTYPE else dtype_object(code))
+        return data.to(device=device if target == ON_CPU else device_of_code(target), dtype=None if code == NO_DTYPE else dtype_object(code))
     if not is_ndarray(data):
         return run_3(TENSOR, data, dtype, device)
     x = tensor_over(data)
-    return placed(x if code == NO_DTYPE or x.dtype_ == code else x.to(dtype_object(code)), on_meta)
-
-
-cdef TensorBase placed(TensorBase x, bint on_meta):
-    """x on the device that was asked for: on "meta" only its layout is left, and from there is no way back."""
-    if on_meta == is_meta(x):
-        return x
-    if not on_meta:
-        memory_of(x)
-    return meta_tensor(x.dtype_, x.ndim_, x.sizes, x.strides)
+    return moved(x if code == NO_DTYPE or x.dtype_ == code else x.to(dtype_object(code)), target)
 
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, bint requires_grad=False):

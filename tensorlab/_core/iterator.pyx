@@ -17,12 +17,13 @@ Leaves out: choosing between loops by capability (that is done at import), and r
 from libc.stdint cimport int16_t, int32_t, int64_t
 from libc.string cimport memcpy, memset
 
+from tensorlab._core.devices cimport ON_CPU
 from tensorlab._core.conversion cimport convert
 from tensorlab._core.dtypes cimport item_size
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loop_nest cimport IndexCounter, coalesce, count_along, next_index, start_counter
 from tensorlab._core.parallel cimport grain_of, parallel_for
-from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
+from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of, staged, tensor_on, unstage
 
 cdef extern from "transpose.h" nogil:
     void tl_transpose_4(int32_t* out, ssize out_stride, const int32_t* x, ssize x_stride)
@@ -397,11 +398,11 @@ cdef void* copy_loop_for(int size) noexcept nogil:
 
 
 cdef int copy_into(TensorBase out, TensorBase x) except -1:
-    """Write x, broadcast and cast, over out. Their memory must not overlap partly."""
+    """Write x, broadcast and cast, over out. Their memory must not overlap partly. They may be on different devices."""
     cdef TensorIterator iter
     cdef int i
-    if is_meta(out):
-        return 0
+    if x.storage_.device != ON_CPU or out.storage_.device != ON_CPU:
+        return copy_between_devices(out, x)
     iter.ndim = out.ndim_
     iter.operands = 2
     iter.one_by_one = False
@@ -410,6 +411,30 @@ cdef int copy_into(TensorBase out, TensorBase x) except -1:
     set_operand(&iter, 0, out.data_, out.dtype_, out.dtype_, out.ndim_, out.sizes, out.strides)
     set_operand(&iter, 1, memory_of(x), x.dtype_, out.dtype_, x.ndim_, x.sizes, x.strides)
     return for_each(&iter, copy_loop_for(item_size[out.dtype_]), 65536)
+
+
+cdef int copy_between_devices(TensorBase out, TensorBase x) except -1:
+    """`copy_into` where not both are on the cpu. The copy is made there, and then moved."""
+    cdef TensorBase stage
+    if is_meta(out):
+        return 0
+    if x.storage_.device != ON_CPU:
+        x = staged(x)
+    if out.storage_.device == ON_CPU:
+        return copy_into(out, x)
+    stage = staged(out)
+    copy_into(stage, x)
+    return unstage(out, stage)
+
+
+cdef TensorBase moved(TensorBase x, int device):
+    """x on another device, with the same strides; x itself if it is there."""
+    cdef TensorBase out
+    if x.storage_.device == device:
+        return x
+    out = tensor_on(device, x.dtype_, x.ndim_, x.sizes, x.strides)
+    copy_into(out, x)
+    return out
 
 
 cdef TensorBase contiguous_copy(TensorBase x):
@@ -422,8 +447,13 @@ cdef TensorBase contiguous_copy(TensorBase x):
 cdef int fill_with(TensorBase out, const void* value, int value_dtype) except -1:
     """Write one value everywhere."""
     cdef TensorIterator iter
+    cdef TensorBase stage
     cdef int i
-    if is_meta(out):
+    if out.storage_.device != ON_CPU:
+        if not is_meta(out):
+            stage = staged(out)
+            fill_with(stage, value, value_dtype)
+            unstage(out, stage)
         return 0
     if out.is_contiguous_ and out.numel_ > 0 and is_zero(value, value_dtype):
         with nogil:

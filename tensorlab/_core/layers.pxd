@@ -13,6 +13,7 @@ cdef class Layer:
     cdef bint is_of_class       # does it belong to a class, and is it never entered?
 
 cdef int show_recorders() noexcept
+cdef bint has_keys(object argument)
 cdef bint is_seen(PyObject** arguments, int n)
 cdef Layer topmost(PyObject** arguments, int n)
 cdef object handle(Layer layer, Op op, PyObject** arguments, int n)

@@ -15,6 +15,7 @@ cdef enum:
     MAX_ARGUMENTS = 16          # parameters of an op
     MAX_RESULTS = 1 << 30
     MAX_SAVED = 9               # only so many arguments, the first ones, may be tensors that a formula needs
+    MAX_FILLED = 8              # results that a kernel fills
 
 cdef enum:
     SAVES_OUTPUT = 1 << 31
@@ -25,6 +26,11 @@ cdef enum:
     DTYPE = -4
     GRADS = -5
     WANTED = -6
+
+cdef extern from "Python.h":
+    # how any callable is called with an array of arguments; asked for once, so that a call is one jump
+    ctypedef object (*call_function "vectorcallfunc")(PyObject* function, PyObject** arguments, size_t n, PyObject* names)
+    call_function find_call "PyVectorcall_Function"(object function) noexcept
 
 cdef class Op:
     cdef readonly str name              # "mul"
@@ -39,8 +45,18 @@ cdef class Op:
     cdef readonly int differentiable    # only so many of its results, the first ones, have gradients
     cdef readonly Op functional         # of an op that writes: the one that makes a new tensor, whose derivatives it has
     cdef Op twin                        # of that one: the op that writes, or None
-    # of an op that is not pointwise: object kernel(argument, ...), which takes an object for each parameter
-    cdef void* kernel
+    # of an op that is not pointwise, functions with a parameter for each of the op's, called by `call_infer` and so on.
+    # infer(argument, ...): the results, which have a layout and no memory yet. An op whose result depends on values has none
+    cdef readonly object infer_function
+    cdef call_function call_infer
+    # by device: kernel(result, ..., argument, ...) fills these results. Without `infer`: kernel(argument, ...) makes and returns them
+    cdef readonly list kernels
+    cdef PyObject* cpu_kernel           # the one of the cpu, borrowed
+    cdef call_function call_kernel
+    # compose(argument, ...): calls other ops, and returns what they return, on any device
+    cdef readonly object compose_function
+    # object kernel(argument, ...), which takes an object for each parameter
+    cdef void* c_kernel
     # the same without the computation: its results on meta. NULL if the kernel has nothing to leave out (a view), or starts its
     # loops in a place that knows meta (reduction_iterator)
     cdef void* shape_rule
@@ -73,6 +89,7 @@ cdef class Op:
     cdef int set_params(self, str rest) except -1
     cdef list bind(self, tuple args, dict kwargs)
     cdef int check_type(self, object parameter, object value) except -1
+    cdef bint is_computable(self) noexcept
 
 ctypedef object (*run_function)(Op op, PyObject** arguments, int n)
 cdef int set_run(run_function function) except -1

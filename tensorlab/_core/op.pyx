@@ -1,7 +1,22 @@
 """Ops: how one is declared.
 
-An op is a record: schema, dtype rule, inner loops or kernel, derivatives. It can be called, `op(*arguments)`; dispatch.pyx
-explains how a call runs, layers.pyx who can take part in it, and recording.pyx how it is recorded.
+An op is a record: schema, what its results are, how they are computed, derivatives. It can be called, `op(*arguments)`;
+dispatch.pyx explains how a call runs, layers.pyx who can take part in it, and recording.pyx how it is recorded.
+
+Results and kernels. A pointwise op has a dtype rule and inner loops; shape, strides and all checks follow from them. Any other op
+says in two functions what its results are and how they are filled:
+
+    @CUMSUM.infer
+    def cumsum_infer(TensorBase x, dim, dtype):             checks; a layout and a dtype, no memory (`result_beside`, `result_like`)
+        ...
+    @CUMSUM.kernel
+    def cumsum_kernel(TensorBase out, TensorBase x, dim, dtype):        fills `out`, which may be a new tensor, the caller's (out=),
+        ...                                                             or x itself (in place)
+
+`infer` is all there is on meta, and of a view. Several results are a tuple there, and come one by one before the arguments here.
+`kernel_on("name")` gives another device its kernel; a device without one has the op computed on the cpu. An op whose result's shape
+depends on values (nonzero) has no `infer`: its kernel takes the arguments and returns what it made. An op that is made of others has
+`compose` instead of both. All of them may be written in Python, too.
 
 Derivatives. A formula names what it needs, and exactly that is saved:
 
@@ -28,12 +43,15 @@ and in __init__.py for the function, and its entry in tests/ops/samples_*.py.
 cimport cython
 from cpython.object cimport PyObject
 
+from tensorlab._core.devices cimport MAX_DEVICES, ON_CPU
 from tensorlab._core.dtypes cimport BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, UINT8
 from tensorlab._core.operands cimport as_number
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase
 
+from tensorlab._core.devices import device_names
 from tensorlab._core.schema import in_place as in_place_schema
 from tensorlab._core.schema import parse, spell
+from tensorlab.errors import DeviceError
 
 REGISTRY = {}                   # name: Op
 DTYPE_RULES = {"promote": PROMOTE, "floating": FLOATING, "compare": COMPARE}
@@ -79,6 +97,7 @@ cdef class Op:
         self.is_modular = is_modular
         self.exact_out = exact_out
         self.grain = grain
+        self.kernels = [None] * MAX_DEVICES
         self.derivatives = {}
         self.formulas = []
         self.takes = []
@@ -110,8 +129,8 @@ cdef class Op:
         """Run the op, through all layers that are active. The public functions read their arguments and then do the same."""
         cdef PyObject* pointers[MAX_ARGUMENTS]
         cdef list arguments
-        if self.kernel == NULL and not self.is_pointwise:
-            raise NotImplementedError(f"{self.name}: the op has been declared, but it has no kernel yet")
+        if not (self.is_pointwise or self.is_computable() or (self.functional is not None and self.functional.is_computable())):
+            raise NotImplementedError(f"{self.name}: the op has been declared, but it has neither infer and kernel nor compose")
         arguments = self.bind(args, kwargs)
         cdef int i
         for i in range(self.arity):
@@ -156,6 +175,40 @@ cdef class Op:
         expected = "a sequence of Tensors" if kind.is_list else "a Tensor"
         raise TypeError(f"{self.name}: the argument {parameter.name!r} must be {expected}, not {type(value).__name__}: "
                         f"{self.schema}")
+
+    cdef bint is_computable(self) noexcept:
+        return (self.infer_function is not None or self.compose_function is not None or self.call_kernel != NULL
+                or self.c_kernel != NULL)
+
+    # ------------------------------------------------------------ its results and kernels: decorators
+    def infer(self, function):
+        """Take the function that says what the results are; see the top of this file."""
+        self.infer_function = function
+        self.call_infer = find_call(function)
+        return function
+
+    def kernel(self, function):
+        """Take the function that computes on the cpu."""
+        self.kernels[ON_CPU] = function
+        self.cpu_kernel = <PyObject*>function
+        self.call_kernel = find_call(function)
+        return function
+
+    def kernel_on(self, str device):
+        """A decorator that takes the function that computes on a device."""
+        if device not in device_names():
+            raise DeviceError(f"{self.name}: no device {device!r} has been registered; there are {', '.join(device_names())}")
+
+        def take(function):
+            self.kernels[device_names().index(device)] = function
+            return function
+        return self.kernel if device == "cpu" else take
+
+    def compose(self, function):
+        """Take the function that calls other ops."""
+        self.compose_function = function
+        self.call_kernel = find_call(function)
+        return function
 
     # ------------------------------------------------------------ its derivatives
     def derivative(self, str param, *others, bint is_list=False):
@@ -243,13 +296,14 @@ cdef Op inplace_op(Op op, void* kernel=NULL, void* shape_rule=NULL):
         twin.parsed = in_place_schema(op.signature)
         twin.name, twin.schema = twin.parsed.name, spell(twin.parsed)
         twin.params, twin.arity, twin.is_pointwise = op.params, op.arity, op.is_pointwise
+        twin.kernels = op.kernels
         twin.writes, twin.functional, twin.derivatives, twin.device_position = True, op, op.derivatives, -1
         twin.node_name, twin.public_names, twin.constants = op.node_name, op.public_names, op.constants
         if twin.name in REGISTRY:
             raise ValueError(f"Op: {twin.name} is declared twice")
         REGISTRY[twin.name] = op.twin = twin
     if kernel != NULL:
-        op.kernel = twin.kernel = kernel
+        op.c_kernel = twin.c_kernel = kernel
         op.shape_rule = twin.shape_rule = shape_rule
         op.shares_kernel = twin.shares_kernel = True
     return twin

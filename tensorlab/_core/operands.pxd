@@ -15,7 +15,7 @@ cdef int promoted_dtype(PyObject** operands, int n, str where) except -1
 cdef bint can_cast(int source, int target) noexcept
 cdef int broadcast_operands(str where, PyObject** operands, int n, ssize* sizes) except -1
 cdef int check_same_place(TensorBase x, TensorBase y, str where) except -1
-cdef TensorBase meta_operand(str where, PyObject** operands, int n)
+cdef int common_device(str where, PyObject** operands, int n) except -1
 cdef TensorBase result_for(PyObject** operands, int n, int dtype, int promoted, int ndim, const ssize* sizes, bint wraps_numbers)
 cdef int refuse_internal_overlap(TensorBase out, str where) except -1
 cdef int refuse_overlap(TensorBase out, TensorBase x, str where) except -1

@@ -38,7 +38,8 @@ from tensorlab._core.layout cimport (
     shape_text,
     ssize,
 )
-from tensorlab._core.storage cimport meta_storage, new_storage
+from tensorlab._core.devices cimport ON_CPU, device_name
+from tensorlab._core.storage cimport storage_on
 from tensorlab._core.tensor cimport (
     TensorBase,
     empty_beside,
@@ -227,31 +228,33 @@ cdef int broadcast_operands(str where, PyObject** operands, int n, ssize* sizes)
     return ndim
 
 
-cdef TensorBase meta_operand(str where, PyObject** operands, int n):
-    """An operand on "meta", where the result will be then; None if all are in memory. Raise if they are mixed.
+cdef int common_device(str where, PyObject** operands, int n) except -1:
+    """The device of the operands, where the result will be. Raise if they are mixed.
 
-    A 0-d tensor in memory may take part, as a number does.
+    A 0-d tensor on the cpu may take part anywhere, as a number does.
     """
-    cdef TensorBase x, meta = None, other = None
+    cdef TensorBase x, first = None
     cdef int k
     for k in range(n):
         if isinstance(<object>operands[k], TensorBase):
             x = <TensorBase>operands[k]
-            if is_meta(x):
-                meta = x
-            elif x.ndim_ > 0:
-                other = x
-    if meta is not None and other is not None:
-        check_same_place(meta, other, where)
-    return meta
+            if x.storage_.device == ON_CPU and x.ndim_ == 0:
+                continue
+            if first is None:
+                first = x
+            elif x.storage_.device != first.storage_.device:
+                check_same_place(first, x, where)
+    return ON_CPU if first is None else first.storage_.device
 
 
 cdef int check_same_place(TensorBase x, TensorBase y, str where) except -1:
-    """Raise if one of them is on "meta" and the other in memory."""
-    if is_meta(x) != is_meta(y):
-        meta, other = (x, y) if is_meta(x) else (y, x)
-        raise DeviceError(f"{where}: a tensor of shape {tuple(meta.shape)} is on 'meta' and one of shape {tuple(other.shape)} on "
-                          f"'cpu'; they must be on one device. Move the second with to('meta'), or make the first on 'cpu'")
+    """Raise unless both are on one device."""
+    if x.storage_.device != y.storage_.device:
+        there, other = (x, y) if is_meta(x) else (y, x)
+        here, place = device_name(other.storage_.device), device_name(there.storage_.device)
+        raise DeviceError(f"{where}: a tensor of shape {tuple(there.shape)} is on {place!r} and one of shape "
+                          f"{tuple(other.shape)} on {here!r}; they must be on one device. Move the second with to({place!r}), "
+                          f"or make the first on {here!r}")
     return 0
 
 
@@ -291,7 +294,7 @@ cdef TensorBase result_for(PyObject** operands, int n, int dtype, int promoted, 
                 aligned[used][i] = 0 if x.sizes[i - shift] == 1 and sizes[i] != 1 else own[i - shift]
         rows[used] = aligned[used]
         used += 1
-        if place is None or is_meta(x):
+        if place is None or x.storage_.device != ON_CPU:
             place = x
     if place is None:                   # numbers only
         return empty_tensor(dtype, ndim, sizes)
@@ -390,7 +393,7 @@ cdef int grow_storage(TensorBase x, ssize nbytes) except -1:
     if x.storage_.exports > 0 or (<PyObject*>x.storage_).ob_refcnt == 1:    # lent: it refuses
         x.storage_.resize(nbytes)
     elif x.storage_.nbytes_ == 0:
-        x.storage_ = meta_storage(nbytes) if is_meta(x) else new_storage(nbytes)
+        x.storage_ = storage_on(x.storage_.device, nbytes)
     else:
         raise MemoryLayoutError(f"resize: the tensor would need {nbytes} bytes, but other tensors look at its storage of "
                                 f"{x.storage_.nbytes_} bytes, which therefore cannot move; clone the tensor first")

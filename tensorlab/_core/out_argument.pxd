@@ -1,4 +1,5 @@
 """out=: a tensor of the caller's that takes the result of an op."""
+from cpython.object cimport PyObject
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 
@@ -16,5 +17,8 @@ cdef int check_out_dtype(str where, int dtype, object out) except -1
 cdef object dtype_or_that_of(object dtype, object out)
 cdef int warn_of_resizing(str where, TensorBase out, int ndim, const ssize* sizes) except -1
 cdef int resize_out(str where, TensorBase out, TensorBase like) except -1
+cdef int check_outs(str where, object results, object outs, tuple inputs, int rules) except -1
+cdef bint fits(TensorBase result, TensorBase out, PyObject** arguments, int n)
+cdef int check_result_in_place(str where, TensorBase result, TensorBase x) except -1
 cpdef object store_out(str where, TensorBase result, object out, tuple inputs, int rules=*)
 cpdef tuple store_outs(str where, object results, object outs, tuple inputs, int rules=*)

@@ -3,6 +3,7 @@
 A pointwise op computes into it (dispatch.run_out); the result of any other op is made first and then copied. Either way autograd
 does not follow the call, and nothing is written unless everything can be.
 """
+from tensorlab._core.devices cimport device_name
 from tensorlab._core.dtypes cimport dtype_object
 from tensorlab._core.graph cimport bump_version, needs_grad
 from tensorlab._core.iterator cimport copy_into
@@ -16,15 +17,16 @@ from tensorlab._core.operands cimport (
     resize_tensor,
     same_numbers,
 )
-from tensorlab._core.tensor cimport TensorBase, check_writable, is_meta, set_layout
+from tensorlab._core.storage cimport Storage
+from tensorlab._core.tensor cimport TensorBase, check_writable, set_layout
 
 import warnings
 
-from tensorlab.errors import DeviceError, DTypeError, GradientError
+from tensorlab.errors import DeviceError, DTypeError, GradientError, ShapeError
 
 
 cdef object other_device(str where, TensorBase out):
-    return DeviceError(f"{where}: the tensor to be written is on {'meta' if is_meta(out) else 'cpu'!r} and the result is not; "
+    return DeviceError(f"{where}: the tensor to be written is on {device_name(out.storage_.device)!r} and the result is not; "
                        f"they must be on one device")
 
 
@@ -80,7 +82,7 @@ cdef int check_out(str where, TensorBase result, TensorBase out, tuple inputs, i
     elif not can_cast(result.dtype_, out.dtype_):
         raise DTypeError(f"{where}: the result has type {result.dtype}, which cannot be written into a tensor of type "
                          f"{out.dtype}")
-    if is_meta(out) != is_meta(result):
+    if out.storage_.device != result.storage_.device:
         raise other_device(where, out)
     return 0
 
@@ -109,13 +111,7 @@ cpdef object store_out(str where, TensorBase result, object out, tuple inputs, i
 cpdef tuple store_outs(str where, object results, object outs, tuple inputs, int rules=0):
     """The same for several results, of which none is written unless all can be."""
     cdef int k
-    if not isinstance(outs, (tuple, list)) or len(outs) != len(results):
-        raise TypeError(f"{where}: out must be a tuple of {len(results)} tensors, one for each result")
-    for k in range(len(results)):
-        check_out(where, results[k], tensor_to_write(where, outs[k]), inputs, rules)
-    for k in range(len(results)):
-        resize_out(where, outs[k], results[k])
-        check_memory(where, outs[k], inputs, rules)
+    check_outs(where, results, outs, inputs, rules)
     for k in range(len(results)):
         if active_layers:
             outs[k].copy_(results[k])
@@ -123,3 +119,48 @@ cpdef tuple store_outs(str where, object results, object outs, tuple inputs, int
             copy_into(<TensorBase>outs[k], <TensorBase>results[k])
             bump_version(<TensorBase>outs[k])
     return tuple(outs)
+
+
+cdef int check_outs(str where, object results, object outs, tuple inputs, int rules) except -1:
+    """Raise if the caller's tensors cannot take the results; give them their shapes."""
+    cdef int k
+    if not isinstance(outs, (tuple, list)) or len(outs) != len(results):
+        raise TypeError(f"{where}: out must be a tuple of {len(results)} tensors, one for each result")
+    for k in range(len(results)):
+        check_out(where, results[k], tensor_to_write(where, outs[k]), inputs, rules)
+    for k in range(len(results)):
+        resize_out(where, outs[k], results[k])
+        check_memory(where, outs[k], inputs, rules)
+    return 0
+
+
+cdef bint fits(TensorBase result, TensorBase out, PyObject** arguments, int n):
+    """May a kernel write into `out` instead of a new tensor: is it laid out as the result, in memory that no argument has?"""
+    cdef int i
+    if out.dtype_ != result.dtype_ or out.ndim_ != result.ndim_ or not same_numbers(out.ndim_, out.strides, result.strides):
+        return False
+    for i in range(n):
+        if has_storage(<object>arguments[i], out.storage_):
+            return False
+    return True
+
+
+cdef bint has_storage(object argument, Storage storage):
+    """Is a tensor of the argument over this storage?"""
+    if isinstance(argument, TensorBase):
+        return (<TensorBase>argument).storage_ is storage
+    if isinstance(argument, (tuple, list)):
+        for one in argument:
+            if has_storage(one, storage):
+                return True
+    return False
+
+
+cdef int check_result_in_place(str where, TensorBase result, TensorBase x) except -1:
+    """Raise unless the result of an op can be written over its first argument."""
+    if result.ndim_ != x.ndim_ or not same_numbers(x.ndim_, result.sizes, x.sizes):
+        raise ShapeError(f"{where}: the result has shape {shape_text(result.ndim_, result.sizes)}, but the tensor to be written has "
+                         f"shape {shape_text(x.ndim_, x.sizes)}")
+    if not can_cast(result.dtype_, x.dtype_):
+        raise DTypeError(f"{where}: the result has type {result.dtype}, which cannot be written into a tensor of type {x.dtype}")
+    return 0

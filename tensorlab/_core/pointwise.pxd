@@ -1,10 +1,11 @@
 """What a call of a pointwise op computes, without autograd and layers."""
 from cpython.object cimport PyObject
 
+from tensorlab._core.devices cimport ON_CPU
 from tensorlab._core.dtypes cimport BOOL
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.op cimport COMPARE, Op
-from tensorlab._core.tensor cimport TensorBase, empty_tensor, is_meta
+from tensorlab._core.tensor cimport TensorBase, empty_tensor
 
 cdef enum:
     SMALL_CALL = 4096           # elements up to which a contiguous call takes the short cut
@@ -18,7 +19,7 @@ cdef TensorBase short_binary(Op op, object a, object b, TensorBase out)
 
 cdef inline void* short_cut(Op op, TensorBase x) noexcept:
     """The loop, if x is small, contiguous and of a type that is computed and returned as it is."""
-    if x.is_contiguous_ and x.numel_ <= SMALL_CALL and not is_meta(x):
+    if x.is_contiguous_ and x.numel_ <= SMALL_CALL and x.storage_.device == ON_CPU:
         return op.loops[x.dtype_]           # half types have none, and no type but the floating ones where the rule is FLOATING
     return NULL
 

@@ -13,16 +13,17 @@ from cpython.long cimport PyLong_Check
 from cpython.object cimport PyObject
 
 from tensorlab._core.conversion cimport convert
+from tensorlab._core.devices cimport ON_CPU, ON_META
 from tensorlab._core.dtypes cimport BOOL, INT64, MAX_ITEMSIZE, default_float, dtype_object, is_floating, kernel_dtype
-from tensorlab._core.iterator cimport MAX_OPERANDS, TensorIterator, binary_loop, copy_into, for_each, set_operand
+from tensorlab._core.iterator cimport MAX_OPERANDS, TensorIterator, binary_loop, copy_into, for_each, moved, set_operand
 from tensorlab._core.layout cimport MAX_NDIM, is_canonical, may_have_internal_overlap, shape_text, ssize
 from tensorlab._core.op cimport COMPARE, FLOATING, Op
 from tensorlab._core.operands cimport (
     broadcast_operands,
-    check_fits,
     can_cast,
+    check_fits,
+    common_device,
     is_operand,
-    meta_operand,
     promoted_dtype,
     refuse_internal_overlap,
     refuse_overlap,
@@ -31,7 +32,7 @@ from tensorlab._core.operands cimport (
     write_number,
 )
 from tensorlab._core.out_argument cimport check_out_dtype, other_device, resize_out
-from tensorlab._core.tensor cimport TensorBase, check_writable, is_meta
+from tensorlab._core.tensor cimport TensorBase, check_writable, staged, unstage
 
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
 
@@ -55,26 +56,27 @@ cdef TensorBase compute(Op op, PyObject** operands, int n, TensorBase out, bint 
     cdef TensorIterator iter
     cdef ssize[MAX_NDIM] sizes
     cdef char numbers[MAX_OPERANDS][MAX_ITEMSIZE]           # the operands that are Python numbers, as elements
-    cdef int promoted = promoted_dtype(operands, n, op.name), compute_dtype, result_dtype, ndim, k
-    cdef TensorBase x, meta
+    cdef int promoted = promoted_dtype(operands, n, op.name), compute_dtype, result_dtype, ndim, device, k
+    cdef TensorBase x
     resolve(op, promoted, &compute_dtype, &result_dtype)
     if op.dtype_rule != COMPARE:
         promoted = result_dtype
     check_numbers(op, operands, n, compute_dtype)
     ndim = broadcast_operands(op.name, operands, n, sizes)
-    meta = meta_operand(op.name, operands, n)
+    device = common_device(op.name, operands, n)
     if out is None:
         out = result_for(operands, n, result_dtype, promoted, ndim, sizes, op.wraps_numbers)
     else:
-        if is_meta(out) != (meta is not None):
+        if out.storage_.device != device:
             raise other_device(op.name, out)
         check_target(op, operands, n, out, ndim, sizes, result_dtype, promoted, in_place)
         if in_place and promoted != out.dtype_ and may_have_internal_overlap(ndim, out.sizes, out.strides):
             # as PyTorch, which casts before and after: all is read before anything is written
             copy_into(out, compute(op, operands, n, None, False))
             return out
-    if meta is not None:
-        return out                      # its layout is the result: there is nothing to compute
+    if device != ON_CPU:
+        compute_elsewhere(op, out, operands, n, in_place)
+        return out
     iter.ndim = ndim
     iter.operands = n + 1
     # windows that overlap, as unfold makes them: each element must be read after it was last written
@@ -92,6 +94,26 @@ cdef TensorBase compute(Op op, PyObject** operands, int n, TensorBase out, bint 
             set_operand(&iter, k + 1, numbers[k], compute_dtype, compute_dtype, 0, NULL, NULL)
     for_each(&iter, op.loops[compute_dtype], op.grain)
     return out
+
+
+cdef int compute_elsewhere(Op op, TensorBase out, PyObject** operands, int n, bint in_place) except -1:
+    """On meta the layout is the result. A registered device has a kernel of its own, or the op runs on the cpu."""
+    cdef PyObject* here[MAX_OPERANDS]
+    cdef TensorBase stage
+    cdef list kept
+    cdef int device = out.storage_.device, k
+    if device == ON_META:
+        return 0
+    if op.kernels[device] is not None:
+        op.kernels[device](out, *[<object>operands[k] for k in range(n)])
+        return 0
+    kept = [moved(<TensorBase>operands[k], ON_CPU) if isinstance(<object>operands[k], TensorBase) else <object>operands[k]
+            for k in range(n)]
+    for k in range(n):
+        here[k] = <PyObject*>kept[k]
+    stage = staged(out)
+    compute(op, here, n, stage, in_place)
+    return unstage(out, stage)
 
 
 cdef int check_numbers(Op op, PyObject** operands, int n, int dtype) except -1:
@@ -171,7 +193,7 @@ cdef TensorBase short_binary(Op op, object a, object b, TensorBase out):
         return None
     if y is not None:
         if (x.dtype_ != y.dtype_ or not y.is_contiguous_ or x.ndim_ != y.ndim_ or not same_numbers(x.ndim_, x.sizes, y.sizes)
-                or is_meta(y)):
+                or y.storage_.device != ON_CPU):
             return None
     elif x.numel_ > SHORT_ROW or not is_floating(x.dtype_) or not (PyFloat_Check(number) or PyLong_Check(number)):
         return None

@@ -15,7 +15,7 @@ cdef class SavedTensor:
     cdef int output_number      # and which output of that
     cdef object shape           # of a packed tensor: its Size, its dtype and whether it was on "meta",
     cdef int dtype              # which is what it must be when it is unpacked,
-    cdef bint on_meta
+    cdef int device
     cdef bint may_differ        # unless Python code reads it: a custom Function's backward
     cdef bint is_released       # backward has freed it
     cdef int check(self, Node owner) except -1

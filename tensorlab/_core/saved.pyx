@@ -12,6 +12,7 @@ cimport cython
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 
+from tensorlab._core.devices cimport device_name
 from tensorlab._core.accumulate_grad cimport gradient_edge
 from tensorlab._core.dtypes cimport dtype_object
 from tensorlab._core.graph cimport Node, already_released, needs_grad
@@ -26,7 +27,7 @@ from tensorlab._core.modes cimport (
     thread_state,
 )
 from tensorlab._core.no_instances cimport forbid_new
-from tensorlab._core.tensor cimport TensorBase, alias, is_meta, make_size
+from tensorlab._core.tensor cimport TensorBase, alias, make_size
 
 import weakref
 
@@ -109,7 +110,7 @@ cdef class SavedTensor:
         Dimensions of size 1 that were added or lost on the way are put right.
         """
         cdef bint is_same_shape = make_size(x.ndim_, x.sizes) == self.shape, were_disabled
-        if x.dtype_ == self.dtype and is_meta(x) == self.on_meta:
+        if x.dtype_ == self.dtype and x.storage_.device == self.device:
             if is_same_shape:
                 return x
             if [size for size in x.shape if size != 1] == [size for size in self.shape if size != 1]:
@@ -119,12 +120,12 @@ cdef class SavedTensor:
                 finally:
                     set_overrides_disabled(were_disabled)
         if is_same_shape:
-            advice = f"convert it back with t.to(device={'meta' if self.on_meta else 'cpu'!r}, dtype={dtype_object(self.dtype)})"
+            advice = f"convert it back with t.to(device={device_name(self.device)!r}, dtype={dtype_object(self.dtype)})"
         else:
             advice = "pack the shape as well, and return a tensor of that shape"
         raise GradientError(
             f"backward: {owner.label()} gave pack its saved {self.name_in(owner)!r}, of shape {tuple(self.shape)} and "
-            f"{dtype_object(self.dtype)} on {'meta' if self.on_meta else 'cpu'}, but unpack returned a tensor of shape "
+            f"{dtype_object(self.dtype)} on {device_name(self.device)}, but unpack returned a tensor of shape "
             f"{shape_text(x.ndim_, x.sizes)} and {dtype_object(x.dtype_)} on {x.device}; {advice}")
 
     cdef str name_in(self, Node owner):
@@ -143,7 +144,7 @@ cdef class SavedTensor:
         cdef object packed
         cdef object shape = make_size(x.ndim_, x.sizes)
         cdef int dtype = x.dtype_
-        cdef bint on_meta = is_meta(x)
+        cdef int device = x.storage_.device
         cdef bint was_enabled = set_grad_mode(False)
         try:
             packed = call_with_overrides(pack, (x,))
@@ -158,7 +159,7 @@ cdef class SavedTensor:
                                 "backward pass; pack must do neither")
         self.packed = packed
         self.unpacker = unpack
-        self.shape, self.dtype, self.on_meta = shape, dtype, on_meta
+        self.shape, self.dtype, self.device = shape, dtype, device
         if not self.is_output and needs_grad(mine):
             self.edge = gradient_edge(mine)
             self.output_number = mine.output_number

@@ -16,10 +16,15 @@ Everything here runs under the GIL, which is its lock; a forked child inherits a
 Leaves out: pools per thread, pinned memory.
 """
 cimport cython
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-from tensorlab.errors import AllocationError, MemoryLayoutError, NoDataError
+from tensorlab._core.devices cimport FIRST_OF_OTHERS, MAX_DEVICES, ON_CPU, ON_META, device_name, memory_on
+from tensorlab._core.devices cimport read_memory, write_memory
+
+from tensorlab.errors import AllocationError, DeviceError, MemoryLayoutError, NoDataError
 
 cdef extern from *:
     """
@@ -208,7 +213,7 @@ cdef class Storage:
     """Bytes with an owner: what tensors are views of. Public as `UntypedStorage`.
 
     The bytes are our own, or someone else's (a NumPy array's, a buffer's), kept alive as long as the storage lives. A
-    storage on the device "meta" has a size and no bytes.
+    storage on the device "meta" has a size and no bytes; on a registered device its owner is what stands for them there.
     """
 
     def __cinit__(self):
@@ -241,7 +246,7 @@ cdef class Storage:
     @property
     def is_foreign(self):
         """True if the bytes belong to another object, such as a NumPy array."""
-        return self.owner is not None and self.guard != BORROWED
+        return self.owner is not None and self.guard != BORROWED and self.device == ON_CPU
 
     def __getitem__(self, Py_ssize_t i):
         if not -self.nbytes_ <= i < self.nbytes_:
@@ -260,17 +265,19 @@ cdef class Storage:
             raise MemoryLayoutError(f"copy_: the storages have {self.nbytes_} and {source.nbytes_} bytes; "
                                     f"they must be equal")
         self.check_writable("copy_")
-        if self.guard == NO_MEMORY:
+        if self.device == ON_META:
             return self
-        source.check_memory("copy_")
-        memcpy(self.address, source.address, self.nbytes_)
+        if source.device != ON_CPU:
+            source = fetched(source)
+        if self.device != ON_CPU:
+            send(self, source)
+        else:
+            memcpy(self.address, source.address, self.nbytes_)
         return self
 
     def clone(self):
         """A new storage with the same bytes."""
-        if self.guard == NO_MEMORY:
-            return meta_storage(self.nbytes_)
-        return new_storage(self.nbytes_).copy_(self)
+        return storage_on(self.device, self.nbytes_).copy_(self)
 
     def resize_(self, Py_ssize_t nbytes):
         """Change the number of bytes, keeping those that fit.
@@ -285,13 +292,13 @@ cdef class Storage:
         """
         self.own()
         if nbytes >= 0 and self.owner is None and self.exports == 0:
-            if self.guard != NO_MEMORY and block_size(nbytes) != block_size(self.nbytes_):
+            if self.device == ON_CPU and block_size(nbytes) != block_size(self.nbytes_):
                 raise MemoryLayoutError(f"resize_: the storage of {self.nbytes_} bytes cannot become one of {nbytes}: it would "
                                         f"have to move, and tensors know its address. Make a new tensor")
-            if self.guard != NO_MEMORY:
+            if self.device == ON_CPU:
                 allow(self.address, nbytes)
                 forbid(self.address + nbytes, block_size(nbytes) - nbytes)
-            if nbytes > self.nbytes_ and self.guard != NO_MEMORY:
+            if nbytes > self.nbytes_ and self.device == ON_CPU:
                 memset(self.address + self.nbytes_, 0, nbytes - self.nbytes_)
             self.nbytes_ = nbytes
         else:
@@ -305,14 +312,16 @@ cdef class Storage:
         self.own()
 
     def check_memory(self, str where):
-        """Raise if there are no bytes to be read."""
-        if self.guard == NO_MEMORY:
+        """Raise if there are no bytes to be read here."""
+        if self.device == ON_META:
             raise NoDataError(f"{where}: on the device 'meta' there are shapes and no data")
+        if self.device != ON_CPU:
+            raise DeviceError(f"{where}: the bytes are on {device_name(self.device)!r}; copy them with to('cpu') first")
 
     @property
     def is_meta(self):
         """True if it has a size and no bytes."""
-        return self.guard == NO_MEMORY
+        return self.device == ON_META
 
     cdef int own(self) except -1:
         """Share the bytes with no lazy clone any more."""
@@ -333,7 +342,7 @@ cdef class Storage:
         if self.exports > 0:
             raise MemoryLayoutError(f"resize_: {self.exports} array(s) or buffer(s) outside tensorlab look at this "
                                     f"memory; delete them or clone the tensor first")
-        if self.guard == NO_MEMORY:
+        if self.device == ON_META:
             self.nbytes_ = nbytes
             return 0
         address = allocate(nbytes)
@@ -349,7 +358,7 @@ cdef class Storage:
         return 0
 
     def __repr__(self):
-        kind = ", foreign" if self.is_foreign else " on meta" if self.is_meta else ""
+        kind = ", foreign" if self.is_foreign else f" on {device_name(self.device)}" if self.device != ON_CPU else ""
         return f"<UntypedStorage of {self.nbytes_} bytes{kind}>"
 
 cdef object end_sharing = None              # ops/lazy_clone.pyx hands it down, which knows the tensors over a storage
@@ -372,17 +381,60 @@ cdef Storage new_storage(Py_ssize_t nbytes):
     return storage
 
 
-cdef Storage meta_storage(Py_ssize_t nbytes):
-    """A storage on the device "meta": a size, and no bytes. Its address is NULL, so code that reads must ask first."""
-    cdef Storage storage = Storage.__new__(Storage)
+cdef Storage storage_on(int device, Py_ssize_t nbytes):
+    """Fresh bytes on a device. Only on the cpu they have an address, so code that reads or writes asks first (memory_of)."""
+    cdef Storage storage
+    if device == ON_CPU:
+        return new_storage(nbytes)
+    storage = Storage.__new__(Storage)
     storage.nbytes_ = nbytes
-    storage.guard = NO_MEMORY
+    storage.device = device
+    if device >= FIRST_OF_OTHERS:
+        storage.owner = memory_on(device, nbytes)
     return storage
 
 
 def new_meta_storage(Py_ssize_t nbytes):
-    """The same for Python: pickles are put together with it."""
-    return meta_storage(nbytes)
+    """A storage on the device "meta". Pickles are put together with it."""
+    return storage_on(ON_META, nbytes)
+
+
+cdef PyObject* pending[MAX_DEVICES]
+
+cdef Storage pending_storage(int device):
+    """What stands for the memory of a result while its layout is all that is known: it says on which device it will be."""
+    return <Storage>pending[device]
+
+
+cdef int make_pending() except -1:
+    cdef Storage storage
+    cdef int device
+    for device in range(MAX_DEVICES):
+        storage = Storage.__new__(Storage)
+        storage.device, storage.is_pending = device, True
+        Py_INCREF(storage)                      # kept for good
+        pending[device] = <PyObject*>storage
+    return 0
+
+make_pending()
+
+
+# ---------------------------------------------------------------- from device to device
+cdef Storage fetched(Storage storage):
+    """The same bytes on the cpu: the storage itself if it is there."""
+    cdef Storage here
+    if storage.device == ON_CPU:
+        return storage
+    if storage.device == ON_META:
+        raise NoDataError("on the device 'meta' there are shapes and no data that could be copied to another device")
+    here = new_storage(storage.nbytes_)
+    read_memory(storage.device, storage.owner, here.address, storage.nbytes_)
+    return here
+
+
+cdef int send(Storage storage, Storage source) except -1:
+    """Write the bytes of a storage on the cpu to one on a registered device, as many as it has."""
+    return write_memory(storage.device, storage.owner, source.address, storage.nbytes_)
 
 
 cdef Storage foreign_storage(void* address, Py_ssize_t nbytes, object owner, int guard):

@@ -53,4 +53,4 @@ cdef TensorBase subclass_of(TensorBase data, object cls, object require_grad):
         note_borrower(made)
     return made
 
-MAKE_SUBCLASS.kernel = <void*>subclass_of
+MAKE_SUBCLASS.c_kernel = <void*>subclass_of

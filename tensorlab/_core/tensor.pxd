@@ -3,7 +3,8 @@ from cpython.object cimport PyObject
 from tensorlab._core.dtypes cimport item_size
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.modes cimport active_layers, entered_layers
-from tensorlab._core.storage cimport NO_MEMORY, Storage
+from tensorlab._core.devices cimport ON_CPU, ON_META
+from tensorlab._core.storage cimport Storage
 
 cdef enum:
     # How a view came to be, which decides whether an in-place op on it can be recorded (see graph.pyx)
@@ -52,25 +53,32 @@ cdef inline ssize offset_of(TensorBase x) noexcept:
 
 cdef inline bint is_meta(TensorBase x) noexcept nogil:
     """Is x on the device "meta", with a layout and no memory?"""
-    return x.storage_.guard == NO_MEMORY
+    return x.storage_.device == ON_META
 
 cdef inline bint takes_part(TensorBase x) noexcept:
     """Do layers take part in a call with x? Where there are none at all, this is the test of one int."""
     return active_layers != 0 and (entered_layers != 0 or x.keys != 0)
 
 cdef inline char* memory_of(TensorBase x) except? NULL nogil:
-    """The first element, to be read or written: what every kernel asks for. A tensor without memory refuses."""
-    if is_meta(x):
-        refuse_meta()
+    """The first element, to be read or written: what every kernel asks for. A tensor without memory here refuses."""
+    if x.storage_.device != ON_CPU:
+        refuse_device(x)
     return x.data_
 
-cdef int refuse_meta() except -1 with gil
+cdef int refuse_meta() except -1
+cdef int refuse_device(TensorBase x) except -1 with gil
 cdef object tensor_class
 cdef int add_foreign_class(object cls) except -1
 cdef TensorBase new_tensor()
 cdef TensorBase empty_tensor(int dtype, int ndim, const ssize* sizes)
 cdef TensorBase empty_strided_tensor(int dtype, int ndim, const ssize* sizes, const ssize* strides)
-cdef TensorBase meta_tensor(int dtype, int ndim, const ssize* sizes, const ssize* strides)
+cdef TensorBase pending_tensor(int device, int dtype, int ndim, const ssize* sizes, const ssize* strides)
+cdef TensorBase result_beside(TensorBase x, int dtype, int ndim, const ssize* sizes, const ssize* strides=*)
+cdef TensorBase result_like(TensorBase x, int dtype)
+cdef int give_memory(TensorBase x) except -1
+cdef TensorBase staged(TensorBase x)
+cdef int unstage(TensorBase x, TensorBase stage) except -1
+cdef TensorBase tensor_on(int device, int dtype, int ndim, const ssize* sizes, const ssize* strides)
 cdef TensorBase empty_like(TensorBase x, int dtype)
 cdef TensorBase empty_beside(TensorBase x, int dtype, int ndim, const ssize* sizes)
 cdef TensorBase empty_strided_beside(TensorBase x, int dtype, int ndim, const ssize* sizes, const ssize* strides)

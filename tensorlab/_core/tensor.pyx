@@ -17,7 +17,7 @@ import gc
 from operator import index as operator_index
 
 cimport tensorlab._core.modes as modes
-from tensorlab._core.dtypes cimport BFLOAT16, FLOAT32, dtype_object, item_size
+from tensorlab._core.dtypes cimport BFLOAT16, FLOAT32, dtype_code, dtype_object, item_size
 from tensorlab._core.layout cimport (
     MAX_NDIM,
     contiguous_strides,
@@ -27,13 +27,15 @@ from tensorlab._core.layout cimport (
     is_canonical,
     is_contiguous,
     is_dense,
+    read_sizes,
     shape_text,
     ssize,
 )
 from tensorlab._core.modes cimport active_layers, thread_state
-from tensorlab._core.storage cimport BORROWED, Storage, empty_storage, meta_storage, new_storage
+from tensorlab._core.devices cimport device_name
+from tensorlab._core.storage cimport BORROWED, Storage, empty_storage, fetched, new_storage, pending_storage, send, storage_on
 
-from tensorlab.errors import AllocationError, NoDataError
+from tensorlab.errors import AllocationError, DeviceError, NoDataError
 
 cdef extern from *:
     """
@@ -191,6 +193,8 @@ cdef class TensorBase:
             raise BufferError("buffer: a tensor that requires grad cannot be exported; export its detach()")
         if is_meta(self):
             raise BufferError("buffer: a tensor on the device 'meta' has no data to be exported")
+        if self.storage_.device != ON_CPU:
+            raise BufferError(f"buffer: the tensor is on {device_name(self.storage_.device)!r}; export its to('cpu')")
         if self.dtype_ == BFLOAT16 and flags & PyBUF_FORMAT:
             raise BufferError("buffer: bfloat16 has no format code; export float() or view(int16)")
         if active_layers:
@@ -342,44 +346,112 @@ cdef TensorBase empty_strided_tensor(int dtype, int ndim, const ssize* sizes, co
     return x
 
 
-cdef TensorBase meta_tensor(int dtype, int ndim, const ssize* sizes, const ssize* strides):
-    """A new tensor on the device "meta", row-major if `strides` is NULL: a layout over a storage without memory."""
-    cdef TensorBase x = new_tensor()
-    cdef ssize reach
-    x.dtype_ = dtype
-    set_layout(x, ndim, sizes, strides)
-    reach = x.numel_ if strides == NULL else extent(ndim, sizes, strides)
-    if reach < 0 or reach > (<ssize>1 << 60) // item_size[dtype]:
-        raise AllocationError(f"a tensor of shape {shape_text(ndim, sizes)} and {dtype_object(dtype)} is larger than any memory")
-    x.storage_ = meta_storage(reach * item_size[dtype])
-    return x
-
-
-cdef int refuse_meta() except -1 with gil:
+cdef int refuse_meta() except -1:
     raise NoDataError("not implemented for meta tensors: the operation needs values, and on the device 'meta' there are "
                       "shapes and no data")
 
 
+cdef int refuse_device(TensorBase x) except -1 with gil:
+    if is_meta(x):
+        refuse_meta()
+    raise DeviceError(f"a kernel of the cpu was given a tensor on {device_name(x.storage_.device)!r}; all tensors of a call must "
+                      f"be on one device: move them with to()")
+
+
+# ---------------------------------------------------------------- results: first a layout, then memory
+cdef TensorBase pending_tensor(int device, int dtype, int ndim, const ssize* sizes, const ssize* strides):
+    """A new tensor for which no memory has been taken yet, row-major if `strides` is NULL: what an op infers."""
+    cdef TensorBase x = new_tensor()
+    x.dtype_ = dtype
+    set_layout(x, ndim, sizes, strides)
+    x.storage_ = pending_storage(device)
+    return x
+
+
+cdef TensorBase result_beside(TensorBase x, int dtype, int ndim, const ssize* sizes, const ssize* strides=NULL):
+    """Such a result on x's device."""
+    return pending_tensor(x.storage_.device, dtype, ndim, sizes, strides)
+
+
+def new_result(TensorBase x not None, size=None, dtype=None):
+    """What the `infer` of an op that is written in Python returns: a result beside x, of its shape and type unless others are given."""
+    cdef ssize[MAX_NDIM] sizes
+    cdef int code = dtype_code(dtype, x.dtype_)
+    if size is None:
+        return result_like(x, code)
+    return result_beside(x, code, read_sizes(size, sizes, "new_result"), sizes)
+
+
+cdef TensorBase result_like(TensorBase x, int dtype):
+    """Such a result of x's shape that keeps x's order of dimensions."""
+    cdef ssize[MAX_NDIM] strides
+    return result_beside(x, dtype, x.ndim_, x.sizes, order_of(x, strides))
+
+
+cdef int give_memory(TensorBase x) except -1:
+    """Take memory for a result that has none yet: as much as its strides reach."""
+    cdef ssize reach = x.numel_ if x.is_contiguous_ else extent(x.ndim_, x.sizes, x.strides)
+    if reach < 0 or reach > (<ssize>1 << 60) // item_size[x.dtype_]:
+        raise AllocationError(f"a tensor of shape {shape_text(x.ndim_, x.sizes)} with strides {shape_text(x.ndim_, x.strides)} "
+                              f"and {dtype_object(x.dtype_)} does not fit in memory")
+    x.storage_ = storage_on(x.storage_.device, reach * item_size[x.dtype_])
+    x.data_ = x.storage_.address
+    return 0
+
+
+cdef TensorBase tensor_on(int device, int dtype, int ndim, const ssize* sizes, const ssize* strides):
+    """A new tensor on a device; `strides` may be NULL."""
+    cdef TensorBase x
+    if device == ON_CPU:
+        return empty_tensor(dtype, ndim, sizes) if strides == NULL else empty_strided_tensor(dtype, ndim, sizes, strides)
+    x = pending_tensor(device, dtype, ndim, sizes, strides)
+    give_memory(x)
+    return x
+
+
 cdef TensorBase empty_beside(TensorBase x, int dtype, int ndim, const ssize* sizes):
     """A new row-major tensor on x's device."""
-    return meta_tensor(dtype, ndim, sizes, NULL) if is_meta(x) else empty_tensor(dtype, ndim, sizes)
+    return tensor_on(x.storage_.device, dtype, ndim, sizes, NULL)
 
 
 cdef TensorBase empty_strided_beside(TensorBase x, int dtype, int ndim, const ssize* sizes, const ssize* strides):
     """A new tensor with these strides on x's device."""
-    return meta_tensor(dtype, ndim, sizes, strides) if is_meta(x) else empty_strided_tensor(dtype, ndim, sizes, strides)
+    return tensor_on(x.storage_.device, dtype, ndim, sizes, strides)
 
 
 cdef TensorBase empty_like(TensorBase x, int dtype):
     """A new tensor of x's shape on its device that keeps x's order of dimensions."""
     cdef ssize[MAX_NDIM] strides
+    return tensor_on(x.storage_.device, dtype, x.ndim_, x.sizes, order_of(x, strides))
+
+
+cdef const ssize* order_of(TensorBase x, ssize* strides) noexcept:
+    """Strides of a tensor of x's shape whose dimensions lie in the order of x's; NULL for row-major ones.
+
+    They are x's own if these leave no gaps; else they are written to `strides`.
+    """
     cdef const ssize* operand = x.strides
     if x.is_contiguous_ and is_canonical(x.ndim_, x.sizes, x.strides):
-        return empty_beside(x, dtype, x.ndim_, x.sizes)
+        return NULL
     if is_dense(x.ndim_, x.sizes, x.strides):
-        return empty_strided_beside(x, dtype, x.ndim_, x.sizes, x.strides)
+        return x.strides
     dense_strides(x.ndim_, x.sizes, 1, &operand, strides)
-    return empty_strided_beside(x, dtype, x.ndim_, x.sizes, strides)
+    return strides
+
+
+cdef TensorBase staged(TensorBase x):
+    """A tensor on the cpu with x's layout, over a copy of the bytes of x's storage, which is on another device."""
+    cdef TensorBase stage = new_tensor()
+    stage.dtype_ = x.dtype_
+    set_layout(stage, x.ndim_, x.sizes, x.strides)
+    stage.storage_ = fetched(x.storage_)
+    stage.data_ = stage.storage_.address + offset_of(x) * item_size[x.dtype_]
+    return stage
+
+
+cdef int unstage(TensorBase x, TensorBase stage) except -1:
+    """Write what has been changed in `staged(x)` back to x's device."""
+    return send(x.storage_, stage.storage_)
 
 
 cdef TensorBase alias(TensorBase x):

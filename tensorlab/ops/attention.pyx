@@ -420,7 +420,7 @@ cdef tuple attention_kernel(TensorBase q, TensorBase k, TensorBase v, TensorBase
     share_out(&a, attend_piece, a.heads * a.row_blocks, ROWS * COLUMNS + 2 * ROWS, q)
     return out, kept, logsumexp
 
-ATTENTION.kernel = <void*>attention_kernel
+ATTENTION.c_kernel = <void*>attention_kernel
 ATTENTION.shape_rule = <void*>attention_result
 
 @ATTENTION.derivative("q", "k", "v")
@@ -492,7 +492,7 @@ cdef tuple attention_backward_kernel(TensorBase grad, TensorBase q, TensorBase k
     share_out(&a, differentiate_piece, a.heads, 2 * ROWS * COLUMNS + ROWS, q)
     return grad_q, grad_k, grad_v
 
-ATTENTION_BACKWARD.kernel = <void*>attention_backward_kernel
+ATTENTION_BACKWARD.c_kernel = <void*>attention_backward_kernel
 ATTENTION_BACKWARD.shape_rule = <void*>attention_backward_result
 
 

@@ -264,7 +264,7 @@ cdef tuple normalize(TensorBase x, TensorBase computed, TensorBase weight, Tenso
     run_affine(&planes)
     return plain(out, x.dtype_), rstd
 
-BATCH_NORM.kernel = <void*>batch_norm_kernel
+BATCH_NORM.c_kernel = <void*>batch_norm_kernel
 BATCH_NORM.shape_rule = <void*>batch_norm_result
 
 # Each formula names x and weight, needed or not: PyTorch has one formula for all three gradients, and so refuses any of
@@ -376,7 +376,7 @@ cdef TensorBase update_average_kernel(TensorBase x, TensorBase value, object sha
     copy_into(x, computed)
     return x
 
-UPDATE_AVERAGE_.kernel = <void*>update_average_kernel
+UPDATE_AVERAGE_.c_kernel = <void*>update_average_kernel
 UPDATE_AVERAGE_.shape_rule = <void*>update_average_result
 
 
@@ -403,7 +403,7 @@ cdef TensorBase batch_norm_with_kernel(TensorBase x, TensorBase weight, TensorBa
     check_batch_norm_with(x, weight, bias, mean, variance)
     return normalize(x, plain(x, kernel_dtype(x.dtype_)), weight, bias, mean, variance, eps)[0]
 
-BATCH_NORM_WITH.kernel = <void*>batch_norm_with_kernel
+BATCH_NORM_WITH.c_kernel = <void*>batch_norm_with_kernel
 BATCH_NORM_WITH.shape_rule = <void*>batch_norm_with_result
 
 @BATCH_NORM_WITH.derivative("x")
@@ -461,7 +461,7 @@ cdef TensorBase batch_norm_backward_kernel(TensorBase grad, TensorBase x, Tensor
     run_affine(&planes)
     return plain(out, x.dtype_)
 
-BATCH_NORM_BACKWARD.kernel = <void*>batch_norm_backward_kernel
+BATCH_NORM_BACKWARD.c_kernel = <void*>batch_norm_backward_kernel
 BATCH_NORM_BACKWARD.shape_rule = <void*>batch_norm_backward_result
 
 @BATCH_NORM_BACKWARD.derivative("grad")
@@ -529,7 +529,7 @@ cdef TensorBase batch_norm_backward_weight_kernel(TensorBase grad, TensorBase x,
             (<float*>memory_of(sums))[k] *= (<float*>memory_of(r))[k]
     return plain(sums, x.dtype_)
 
-BATCH_NORM_BACKWARD_WEIGHT.kernel = <void*>batch_norm_backward_weight_kernel
+BATCH_NORM_BACKWARD_WEIGHT.c_kernel = <void*>batch_norm_backward_weight_kernel
 BATCH_NORM_BACKWARD_WEIGHT.shape_rule = <void*>batch_norm_backward_weight_result
 
 @BATCH_NORM_BACKWARD_WEIGHT.derivative("grad")

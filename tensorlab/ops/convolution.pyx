@@ -22,9 +22,9 @@ from tensorlab._core.operands cimport check_same_place
 from tensorlab._core.dtypes cimport BOOL, dtype_object, kernel_dtype
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_strided_beside, make_size
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, make_size, result_beside
 from tensorlab.ops.convolution_loops cimport run_conv
-from tensorlab.ops.filling cimport zeros_beside
+from tensorlab.ops.filling cimport fill_zero
 from tensorlab.ops.im2col cimport BY_INPUT, BY_WEIGHT, FORWARD, Geometry
 
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
@@ -114,28 +114,24 @@ cdef TensorBase plain(TensorBase x):
     return out
 
 
-cdef TensorBase new_result(TensorBase x, int ndim, const ssize* sizes, bint channels_last):
-    """A new tensor of x's type."""
+cdef TensorBase plain_beside(TensorBase out):
+    """`out`, if it is contiguous and of a type that is computed in, else such a tensor of its shape, to be copied to it."""
+    cdef int kernel = kernel_dtype(out.dtype_)
+    return out if out.is_contiguous_ and kernel == out.dtype_ else empty_beside(out, kernel, out.ndim_, out.sizes)
+
+
+cdef TensorBase image_result(TensorBase x, int ndim, const ssize* sizes, bint channels_last):
+    """A result of x's type."""
     cdef ssize[4] strides
     cdef int d
     if not channels_last:
-        return empty_beside(x, x.dtype_, ndim, sizes)
+        return result_beside(x, x.dtype_, ndim, sizes)
     strides[1] = 1
     strides[ndim - 1] = max(sizes[1], 1)
     for d in range(ndim - 2, 1, -1):
         strides[d] = strides[d + 1] * max(sizes[d + 1], 1)
     strides[0] = strides[2] * max(sizes[2], 1)
-    return empty_strided_beside(x, x.dtype_, ndim, sizes, strides)
-
-
-cdef TensorBase finished(TensorBase computed, TensorBase x, bint channels_last):
-    """What was computed, in the type of x and the order of dimensions that is wanted."""
-    cdef TensorBase out
-    if computed.dtype_ == x.dtype_ and not channels_last:
-        return computed
-    out = new_result(x, computed.ndim_, computed.sizes, channels_last)
-    copy_into(out, computed)
-    return out
+    return result_beside(x, x.dtype_, ndim, sizes, strides)
 
 
 # ---------------------------------------------------------------- channels last
@@ -189,28 +185,26 @@ cdef bint prepare_conv(Geometry* geometry, Shapes* shapes, TensorBase x, TensorB
             raise ShapeError(f"conv: bias must have shape ({shapes.out[1]},), not {shape_text(bias.ndim_, bias.sizes)}")
     return image_channels_lie_last(x) or channels_lie_last(weight)
 
-cdef TensorBase conv_result(TensorBase x, TensorBase weight, TensorBase bias, object out_shape, object stride, object padding,
-                            object dilation, object groups):
+@CONV.infer
+def conv_infer(TensorBase x, TensorBase weight, TensorBase bias, out_shape, stride, padding, dilation, groups):
     cdef Geometry geometry
     cdef Shapes shapes
     cdef bint channels_last = prepare_conv(&geometry, &shapes, x, weight, bias, out_shape, stride, padding, dilation, groups)
-    return new_result(x, x.ndim_, shapes.out, channels_last)
+    return image_result(x, x.ndim_, shapes.out, channels_last)
 
-cdef TensorBase conv_kernel(TensorBase x, TensorBase weight, TensorBase bias, object out_shape, object stride, object padding,
-                            object dilation, object groups):
+@CONV.kernel
+def conv_kernel(TensorBase out, TensorBase x, TensorBase weight, TensorBase bias, out_shape, stride, padding, dilation, groups):
     cdef Geometry geometry
     cdef Shapes shapes
-    cdef bint channels_last = prepare_conv(&geometry, &shapes, x, weight, bias, out_shape, stride, padding, dilation, groups)
-    cdef int kernel = kernel_dtype(x.dtype_)
-    cdef TensorBase out
+    cdef TensorBase sums = plain_beside(out)
+    prepare_conv(&geometry, &shapes, x, weight, bias, out_shape, stride, padding, dilation, groups)
     if bias is None:
-        out = zeros_beside(x, kernel, x.ndim_, shapes.out)
-    else:
-        out = empty_beside(x, kernel, x.ndim_, shapes.out)
-        if out.numel_ > 0:
-            copy_into(out, along_channels(bias, x.ndim_))
-    run_conv(plain(x), plain(weight), out, &geometry, FORWARD)
-    return finished(out, x, channels_last)
+        fill_zero(sums)
+    elif out.numel_ > 0:
+        copy_into(sums, along_channels(bias, x.ndim_))
+    run_conv(plain(x), plain(weight), sums, &geometry, FORWARD)
+    if sums is not out:
+        copy_into(out, sums)
 
 cdef TensorBase along_channels(TensorBase bias, int ndim):
     """An alias that is broadcast over everything but channels."""
@@ -220,9 +214,6 @@ cdef TensorBase along_channels(TensorBase bias, int ndim):
         sizes[d], strides[d] = 1, 0
     sizes[0], strides[0] = bias.sizes[0], bias.strides[0]
     return alias_as(bias, ndim - 1, sizes, strides, bias.data_)
-
-CONV.kernel = <void*>conv_kernel
-CONV.shape_rule = <void*>conv_result
 
 @CONV.derivative("x")
 def conv_derivative_x(grad, TensorBase x, TensorBase weight, stride, padding, dilation, groups):
@@ -243,42 +234,39 @@ def conv_derivative_bias(TensorBase grad):
 
 
 # ---------------------------------------------------------------- conv_input and conv_weight
-cdef TensorBase conv_gradient(TensorBase x, TensorBase weight, TensorBase grad, object shape, object stride, object padding,
-                              object dilation, object groups, bint channels_last, str where, bint computes):
-    """The gradient of the input or of the weight: the one that is None here, and of which `shape` is the shape."""
-    cdef Geometry geometry
-    cdef Shapes shapes
-    cdef bint by_input = x is None
-    cdef TensorBase given = weight if by_input else x, out
+cdef int prepare_gradient(Geometry* geometry, Shapes* shapes, bint by_input, TensorBase given, TensorBase grad, object shape,
+                          object stride, object padding, object dilation, object groups, str where) except -1:
+    """Check the arguments of the gradient of the input or of the weight, `given` being the other one. Returns the dimensions."""
     cdef ssize* sizes = &shapes.x[0] if by_input else &shapes.weight[0]
     cdef int ndim = read_sizes(shape, sizes, where)
     take_sizes(&shapes.weight[0] if by_input else &shapes.x[0], given, ndim, where)
     take_sizes(shapes.out, grad, ndim, where)
     check_operands(given, grad, where)
-    set_geometry(&geometry, &shapes, ndim, stride, padding, dilation, groups, where)
-    channels_last = channels_last and ndim < 5
-    if not computes:
-        return new_result(grad, ndim, sizes, channels_last)
-    out = zeros_beside(grad, kernel_dtype(grad.dtype_), ndim, sizes)
-    if by_input:
-        run_conv(out, plain(weight), plain(grad), &geometry, BY_INPUT)
-    else:
-        run_conv(plain(x), out, plain(grad), &geometry, BY_WEIGHT)
-    return finished(out, grad, channels_last)
+    set_geometry(geometry, shapes, ndim, stride, padding, dilation, groups, where)
+    return ndim
 
 cdef Op CONV_INPUT = Op("conv_input(Tensor grad, Tensor weight, int[] x_shape, int[] stride, int[] padding, int[] dilation, "
                         "int groups, bool channels_last=False) -> Tensor", node="ConvolutionBackward0")
 
-cdef TensorBase conv_input_result(TensorBase grad, TensorBase weight, object x_shape, object stride, object padding,
-                                  object dilation, object groups, object channels_last):
-    return conv_gradient(None, weight, grad, x_shape, stride, padding, dilation, groups, channels_last, "conv_input", False)
+@CONV_INPUT.infer
+def conv_input_infer(TensorBase grad, TensorBase weight, x_shape, stride, padding, dilation, groups, bint channels_last):
+    cdef Geometry geometry
+    cdef Shapes shapes
+    cdef int ndim = prepare_gradient(&geometry, &shapes, True, weight, grad, x_shape, stride, padding, dilation, groups,
+                                     "conv_input")
+    return image_result(grad, ndim, shapes.x, channels_last and ndim < 5)
 
-cdef TensorBase conv_input_kernel(TensorBase grad, TensorBase weight, object x_shape, object stride, object padding,
-                                  object dilation, object groups, object channels_last):
-    return conv_gradient(None, weight, grad, x_shape, stride, padding, dilation, groups, channels_last, "conv_input", True)
-
-CONV_INPUT.kernel = <void*>conv_input_kernel
-CONV_INPUT.shape_rule = <void*>conv_input_result
+@CONV_INPUT.kernel
+def conv_input_kernel(TensorBase out, TensorBase grad, TensorBase weight, x_shape, stride, padding, dilation, groups,
+                      channels_last):
+    cdef Geometry geometry
+    cdef Shapes shapes
+    cdef TensorBase sums = plain_beside(out)
+    prepare_gradient(&geometry, &shapes, True, weight, grad, x_shape, stride, padding, dilation, groups, "conv_input")
+    fill_zero(sums)
+    run_conv(sums, plain(weight), plain(grad), &geometry, BY_INPUT)
+    if sums is not out:
+        copy_into(out, sums)
 
 @CONV_INPUT.derivative("grad")
 def conv_input_derivative_grad(grad, weight, stride, padding, dilation, groups, grad_shape):
@@ -291,16 +279,25 @@ def conv_input_derivative_weight(grad, grad_, stride, padding, dilation, groups,
 cdef Op CONV_WEIGHT = Op("conv_weight(Tensor x, Tensor grad, int[] weight_shape, int[] stride, int[] padding, int[] dilation, "
                          "int groups, bool channels_last=False) -> Tensor", node="ConvolutionBackward0")
 
-cdef TensorBase conv_weight_result(TensorBase x, TensorBase grad, object weight_shape, object stride, object padding,
-                                   object dilation, object groups, object channels_last):
-    return conv_gradient(x, None, grad, weight_shape, stride, padding, dilation, groups, channels_last, "conv_weight", False)
+@CONV_WEIGHT.infer
+def conv_weight_infer(TensorBase x, TensorBase grad, weight_shape, stride, padding, dilation, groups, bint channels_last):
+    cdef Geometry geometry
+    cdef Shapes shapes
+    cdef int ndim = prepare_gradient(&geometry, &shapes, False, x, grad, weight_shape, stride, padding, dilation, groups,
+                                     "conv_weight")
+    return image_result(grad, ndim, shapes.weight, channels_last and ndim < 5)
 
-cdef TensorBase conv_weight_kernel(TensorBase x, TensorBase grad, object weight_shape, object stride, object padding,
-                                   object dilation, object groups, object channels_last):
-    return conv_gradient(x, None, grad, weight_shape, stride, padding, dilation, groups, channels_last, "conv_weight", True)
-
-CONV_WEIGHT.kernel = <void*>conv_weight_kernel
-CONV_WEIGHT.shape_rule = <void*>conv_weight_result
+@CONV_WEIGHT.kernel
+def conv_weight_kernel(TensorBase out, TensorBase x, TensorBase grad, weight_shape, stride, padding, dilation, groups,
+                       channels_last):
+    cdef Geometry geometry
+    cdef Shapes shapes
+    cdef TensorBase sums = plain_beside(out)
+    prepare_gradient(&geometry, &shapes, False, x, grad, weight_shape, stride, padding, dilation, groups, "conv_weight")
+    fill_zero(sums)
+    run_conv(plain(x), sums, plain(grad), &geometry, BY_WEIGHT)
+    if sums is not out:
+        copy_into(out, sums)
 
 @CONV_WEIGHT.derivative("x")
 def conv_weight_derivative_x(grad, grad_, stride, padding, dilation, groups, x_shape):

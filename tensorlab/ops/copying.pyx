@@ -29,22 +29,23 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.inplace cimport check_inplace
 from tensorlab._core.layout cimport MAX_NDIM, extent, shape_text, ssize
+from tensorlab._core.devices cimport ON_CPU, ON_META
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.recording cimport OpNode, end_record_inplace
+from tensorlab._core.storage cimport pending_storage
 from tensorlab._core.tensor cimport (
     TensorBase,
-    empty_beside,
     empty_like as empty_tensor_like,
-    empty_strided_beside,
     is_meta,
     memory_of,
-    meta_tensor,
+    result_beside,
+    result_like,
     tensor_class,
 )
 from tensorlab.ops.filling cimport start_overlapping
 from tensorlab.ops.memory_formats cimport format_strides, likely_format
 
-from tensorlab._core.device import CPU, META, contiguous_format, is_meta_device, preserve_format
+from tensorlab._core.device import CPU, META, contiguous_format, device_code, device_of_code, preserve_format
 from tensorlab._core.exchange import tensor as make_tensor
 from tensorlab.errors import DeviceError, NoDataError, ShapeError
 
@@ -59,31 +60,32 @@ cdef Op CLONE = Op("clone(Tensor x, *, MemoryFormat? memory_format=None) -> Tens
 def clone_derivative(grad):
     return grad
 
-cdef TensorBase copy_of(TensorBase x, int dtype, object memory_format, str where):
-    """A new tensor with x's values."""
+cdef TensorBase copy_result(TensorBase x, int dtype, object memory_format, str where):
+    """A result that x's values fit in."""
     cdef ssize[MAX_NDIM] strides
-    cdef ssize nbytes = x.numel_ * item_size[dtype]
-    cdef TensorBase out
     if memory_format is None or memory_format is preserve_format:
-        out = empty_tensor_like(x, dtype)
-    elif format_strides(memory_format, x, x.ndim_, x.sizes, strides, where):
-        out = empty_strided_beside(x, dtype, x.ndim_, x.sizes, strides)
-    else:
-        out = empty_beside(x, dtype, x.ndim_, x.sizes)
-    if is_meta(out):
-        return out
-    if (dtype == x.dtype_ and x.is_contiguous_ and out.is_contiguous_
-            and 0 < nbytes <= SMALL_COPY):
-        memcpy(memory_of(out), memory_of(x), nbytes)
-    else:
-        copy_into(out, x)
-    return out
+        return result_like(x, dtype)
+    if format_strides(memory_format, x, x.ndim_, x.sizes, strides, where):
+        return result_beside(x, dtype, x.ndim_, x.sizes, strides)
+    return result_beside(x, dtype, x.ndim_, x.sizes)
 
 
-cdef TensorBase clone_kernel(TensorBase x, object memory_format):
-    return copy_of(x, x.dtype_, memory_format, "clone")
+cdef int copy_to(TensorBase out, TensorBase x) except -1:
+    cdef ssize nbytes = x.numel_ * item_size[x.dtype_]
+    if (out.dtype_ == x.dtype_ and x.is_contiguous_ and out.is_contiguous_ and 0 < nbytes <= SMALL_COPY
+            and x.storage_.device == ON_CPU):
+        memcpy(memory_of(out), x.data_, nbytes)
+        return 0
+    return copy_into(out, x)
 
-CLONE.kernel = <void*>clone_kernel
+
+@CLONE.infer
+def clone_infer(TensorBase x, memory_format):
+    return copy_result(x, x.dtype_, memory_format, "clone")
+
+@CLONE.kernel
+def clone_kernel(TensorBase out, TensorBase x, memory_format):
+    copy_to(out, x)
 
 cdef TensorBase run_row_major_clone(TensorBase x):
     return run_2(CLONE, x, contiguous_format)
@@ -141,21 +143,28 @@ cdef Op TO_COPY = Op("to_copy(Tensor x, *, ScalarType? dtype=None, Device? devic
 def to_copy_derivative(grad):
     return grad                             # the engine casts it to the type of x
 
-cdef TensorBase to_copy_kernel(TensorBase x, object dtype, object device, object memory_format):
-    cdef bint to_meta = is_meta(x) if device is None else is_meta_device(device, "to")
-    if is_meta(x) and not to_meta:
-        raise NoDataError("to: a tensor on 'meta' has no data that could be copied to 'cpu'; make one with "
-                          "empty_like(device='cpu'), or call to_empty(device='cpu') on a module, and fill it")
-    if to_meta and not is_meta(x):
-        x = meta_tensor(x.dtype_, x.ndim_, x.sizes, x.strides)
-    return copy_of(x, dtype_code(dtype, x.dtype_), memory_format, "to")
+def to_copy_infer(TensorBase x, dtype, device, memory_format):
+    cdef TensorBase out
+    cdef int target = x.storage_.device if device is None else device_code(device, "to")
+    if is_meta(x) and target != ON_META:
+        name = device_of_code(target).type
+        raise NoDataError(f"to: a tensor on 'meta' has no data that could be copied to {name!r}; make one with "
+                          f"empty_like(device={name!r}), or call to_empty(device={name!r}) on a module, and fill it")
+    out = copy_result(x, dtype_code(dtype, x.dtype_), memory_format, "to")
+    out.storage_ = pending_storage(target)
+    return out
 
-TO_COPY.kernel = <void*>to_copy_kernel
+def to_copy_kernel(TensorBase out, TensorBase x, dtype, device, memory_format):
+    copy_to(out, x)
+
+TO_COPY.infer(to_copy_infer)
+TO_COPY.kernel(to_copy_kernel)
 
 # the same to types that have no gradient: it ends the history
 cdef Op TO_INTEGERS = Op("to_integers(Tensor x, *, ScalarType? dtype=None, Device? device=None, "
                          "MemoryFormat? memory_format=None) -> Tensor")
-TO_INTEGERS.kernel = <void*>to_copy_kernel
+TO_INTEGERS.infer(to_copy_infer)
+TO_INTEGERS.kernel(to_copy_kernel)
 
 cdef TensorBase cast_to(TensorBase x, int dtype, object device, object memory_format):
     return run_4(TO_COPY if is_differentiable(dtype) else TO_INTEGERS, x, dtype_object(dtype), device, memory_format)
@@ -168,9 +177,9 @@ cdef TensorBase run_cast(TensorBase x, int dtype):
     return cast_to(x, dtype, None, None)
 
 
-cdef object run_to(TensorBase x, int code, bint copy, object memory_format, bint on_meta):
-    if on_meta != is_meta(x):
-        return cast_to(x, code, META if on_meta else CPU, memory_format)
+cdef object run_to(TensorBase x, int code, bint copy, object memory_format, int device):
+    if device != x.storage_.device:
+        return cast_to(x, code, device_of_code(device), memory_format)
     if code == x.dtype_ and not copy:
         if memory_format is None or memory_format == "preserve" or memory_format == likely_format(x):
             return x
@@ -199,7 +208,7 @@ def to(TensorBase self not None, *args, dtype=None, device=None, bint non_blocki
     cdef Py_ssize_t n = len(args), flags
     cdef object first
     if n == 1 and isinstance(args[0], dtype_class) and dtype is None and device is None:
-        return run_to(self, dtype_code(args[0], NO_DTYPE), copy, memory_format, is_meta(self))
+        return run_to(self, dtype_code(args[0], NO_DTYPE), copy, memory_format, self.storage_.device)
     flags = 1
     if n > 0:
         first = args[0]
@@ -226,62 +235,62 @@ def to(TensorBase self not None, *args, dtype=None, device=None, bint non_blocki
         if n > flags + 1:
             copy = args[flags + 1]
     return run_to(self, dtype_code(dtype, self.dtype_), copy, memory_format,
-                  is_meta(self) if device is None else is_meta_device(device, "to"))
+                  self.storage_.device if device is None else device_code(device, "to"))
 
 
 def type_as(TensorBase self not None, TensorBase other not None):
     """The tensor in the dtype of `other`, and on its device."""
-    return run_to(self, other.dtype_, False, None, is_meta(other))
+    return run_to(self, other.dtype_, False, None, other.storage_.device)
 
 
 def to_float(TensorBase self not None, memory_format=None):
     """The tensor as float32."""
-    return run_to(self, FLOAT32, False, memory_format, is_meta(self))
+    return run_to(self, FLOAT32, False, memory_format, self.storage_.device)
 
 
 def to_double(TensorBase self not None, memory_format=None):
     """The tensor as float64."""
-    return run_to(self, FLOAT64, False, memory_format, is_meta(self))
+    return run_to(self, FLOAT64, False, memory_format, self.storage_.device)
 
 
 def to_half(TensorBase self not None, memory_format=None):
     """The tensor as float16."""
-    return run_to(self, FLOAT16, False, memory_format, is_meta(self))
+    return run_to(self, FLOAT16, False, memory_format, self.storage_.device)
 
 
 def to_bfloat16(TensorBase self not None, memory_format=None):
     """The tensor as bfloat16."""
-    return run_to(self, BFLOAT16, False, memory_format, is_meta(self))
+    return run_to(self, BFLOAT16, False, memory_format, self.storage_.device)
 
 
 def to_long(TensorBase self not None, memory_format=None):
     """The tensor as int64; fractions are cut off."""
-    return run_to(self, INT64, False, memory_format, is_meta(self))
+    return run_to(self, INT64, False, memory_format, self.storage_.device)
 
 
 def to_int(TensorBase self not None, memory_format=None):
     """The tensor as int32; fractions are cut off."""
-    return run_to(self, INT32, False, memory_format, is_meta(self))
+    return run_to(self, INT32, False, memory_format, self.storage_.device)
 
 
 def to_short(TensorBase self not None, memory_format=None):
     """The tensor as int16; fractions are cut off."""
-    return run_to(self, INT16, False, memory_format, is_meta(self))
+    return run_to(self, INT16, False, memory_format, self.storage_.device)
 
 
 def to_char(TensorBase self not None, memory_format=None):
     """The tensor as int8; fractions are cut off."""
-    return run_to(self, INT8, False, memory_format, is_meta(self))
+    return run_to(self, INT8, False, memory_format, self.storage_.device)
 
 
 def to_byte(TensorBase self not None, memory_format=None):
     """The tensor as uint8; fractions are cut off."""
-    return run_to(self, UINT8, False, memory_format, is_meta(self))
+    return run_to(self, UINT8, False, memory_format, self.storage_.device)
 
 
 def to_bool(TensorBase self not None, memory_format=None):
     """The tensor as bool: True where it is not 0."""
-    return run_to(self, BOOL, False, memory_format, is_meta(self))
+    return run_to(self, BOOL, False, memory_format, self.storage_.device)
 
 
 cdef dict TYPE_NAMES = {
@@ -329,13 +338,14 @@ def get_type(TensorBase self not None, dtype=None, non_blocking=False):
 
 
 def cpu(TensorBase self not None, memory_format=None):
-    """The tensor itself: it is in the processor's memory already. A tensor on "meta" has no data to be put there."""
-    return run_to(self, self.dtype_, False, memory_format, False)
+    """The tensor in the processor's memory: itself if it is there. A tensor on "meta" has no data to be put there."""
+    return run_to(self, self.dtype_, False, memory_format, ON_CPU)
 
 
 def get_device(TensorBase self not None):
     """The place where the elements are: device("cpu"), or device("meta") if there are none."""
-    return META if is_meta(self) else CPU
+    cdef int code = self.storage_.device
+    return CPU if code == ON_CPU else META if code == ON_META else device_of_code(code)
 
 
 # ---------------------------------------------------------------- copy_
@@ -367,13 +377,16 @@ cdef int copy_safely(TensorBase out, TensorBase x) except -1:
     """copy_into for tensors that may lie over one another: then x is copied first."""
     cdef char* out_end
     cdef char* x_end
+    cdef TensorBase fresh
     if out.storage_ is x.storage_ and out.numel_ > 0 and x.numel_ > 0:
         if is_same_place(out, x):
             return 0
         out_end = out.data_ + extent(out.ndim_, out.sizes, out.strides) * item_size[out.dtype_]
         x_end = x.data_ + extent(x.ndim_, x.sizes, x.strides) * item_size[x.dtype_]
         if out.data_ < x_end and x.data_ < out_end:
-            x = copy_of(x, x.dtype_, None, "copy_")
+            fresh = empty_tensor_like(x, x.dtype_)
+            copy_into(fresh, x)
+            return copy_into(out, fresh)
     return copy_into(out, x)
 
 
@@ -388,15 +401,16 @@ cdef int check_source(TensorBase x, TensorBase source) except -1:
                              f"{shape_text(x.ndim_, x.sizes)}: counted from the right, sizes must be equal or 1")
     return 0
 
-cdef TensorBase copy_kernel(TensorBase x, TensorBase source):
-    cdef TensorBase out = empty_tensor_like(x, x.dtype_)
+@COPY.infer
+def copy_infer(TensorBase x, TensorBase source):
     check_source(x, source)
+    return result_like(x, x.dtype_)
+
+@COPY.kernel
+def copy_kernel(TensorBase out, TensorBase x, TensorBase source):
     copy_into(out, source)
-    return out
 
-COPY.kernel = <void*>copy_kernel
-
-cdef TensorBase copy_inplace_kernel(TensorBase self, TensorBase source):
+def copy_inplace(TensorBase self, TensorBase source):
     cdef OpNode node = None
     check_source(self, source)
     if is_floating(self.dtype_):
@@ -409,7 +423,8 @@ cdef TensorBase copy_inplace_kernel(TensorBase self, TensorBase source):
         copy_safely(self, source)
     return end_record_inplace(node, self)
 
-COPY_.kernel, COPY_.records_itself = <void*>copy_inplace_kernel, True
+COPY_.compose(copy_inplace)
+COPY_.records_itself = True
 
 def copy_(TensorBase self not None, other, bint non_blocking=False):
     """Write the values of `other`, broadcast and cast, over those of the tensor.

@@ -49,7 +49,7 @@ cdef TensorBase empty_kernel(object size, object memory_format, object dtype, ob
     return start_strided(dtype_code(dtype, default_float()), ndim, sizes, order, device,
                          "empty")
 
-EMPTY.kernel = <void*>empty_kernel
+EMPTY.c_kernel = <void*>empty_kernel
 
 def empty(*sizes, size=None, out=None, dtype=None, layout=None, device=None,
           bint requires_grad=False, pin_memory=False, memory_format=None):
@@ -94,7 +94,7 @@ cdef TensorBase zeros_kernel(object size, object dtype, object device):
     fill_zero(made)
     return made
 
-ZEROS.kernel = <void*>zeros_kernel
+ZEROS.c_kernel = <void*>zeros_kernel
 
 def zeros(*sizes, size=None, out=None, dtype=None, layout=None, device=None,
           bint requires_grad=False, pin_memory=False):
@@ -120,7 +120,7 @@ cdef TensorBase ones_kernel(object size, object dtype, object device):
     fill_number(made, 1, "ones")
     return made
 
-ONES.kernel = <void*>ones_kernel
+ONES.c_kernel = <void*>ones_kernel
 
 def ones(*sizes, size=None, out=None, dtype=None, layout=None, device=None,
          bint requires_grad=False, pin_memory=False):
@@ -165,7 +165,7 @@ cdef TensorBase full_kernel(object size, object fill_value, object dtype, object
     fill_number(made, value, "full")
     return made
 
-FULL.kernel = <void*>full_kernel
+FULL.c_kernel = <void*>full_kernel
 
 cdef object full_size(object size, str where):
     if not isinstance(size, (tuple, list)):
@@ -249,7 +249,7 @@ cdef TensorBase empty_strided_kernel(object size, object stride, object dtype, o
     return start_strided(dtype_code(dtype, default_float()), ndim, sizes, strides, device,
                          "empty_strided")
 
-EMPTY_STRIDED.kernel = <void*>empty_strided_kernel
+EMPTY_STRIDED.c_kernel = <void*>empty_strided_kernel
 
 def empty_strided(size, stride, *, dtype=None, layout=None, device=None,
                   bint requires_grad=False, pin_memory=False):
@@ -296,8 +296,8 @@ cdef TensorBase full_like_kernel(TensorBase x, object fill_value, object dtype, 
     fill_number(out, read_fill_value(fill_value, "full_like"), "full_like")
     return out
 
-EMPTY_LIKE.kernel, ZEROS_LIKE.kernel = <void*>empty_like_kernel, <void*>zeros_like_kernel
-ONES_LIKE.kernel, FULL_LIKE.kernel = <void*>ones_like_kernel, <void*>full_like_kernel
+EMPTY_LIKE.c_kernel, ZEROS_LIKE.c_kernel = <void*>empty_like_kernel, <void*>zeros_like_kernel
+ONES_LIKE.c_kernel, FULL_LIKE.c_kernel = <void*>ones_like_kernel, <void*>full_like_kernel
 
 
 def empty_like(TensorBase input not None, *, dtype=None, layout=None, device=None,

@@ -113,7 +113,7 @@ cdef TensorBase permute_kernel(TensorBase x, object dims):
     read_order(x, dims, order)
     return permuted(x, order)
 
-PERMUTE.kernel = <void*>permute_kernel
+PERMUTE.c_kernel = <void*>permute_kernel
 
 cdef TensorBase permute_to(TensorBase x, const int* order):
     """The view whose dimension i is dimension order[i] of x."""
@@ -215,16 +215,15 @@ cdef TensorBase transposed(TensorBase x, int dim0, int dim1):
         out.is_contiguous_ = is_contiguous(out.ndim_, out.sizes, out.strides)
     return out
 
-cdef TensorBase transpose_kernel(TensorBase x, object dim0, object dim1):
+@TRANSPOSE.infer
+def transpose_infer(TensorBase x, dim0, dim1):
     cdef int ndim = ndim_of(x)
     return transposed(x, wrap_dim(dim0, ndim, "transpose"), wrap_dim(dim1, ndim, "transpose"))
-
-TRANSPOSE.kernel = <void*>transpose_kernel
 
 cdef TensorBase transpose_dims(TensorBase x, object dim0, object dim1):
     dim0, dim1 = plain_ints(dim0), plain_ints(dim1)
     if is_unwatched(x):
-        return as_view(x, transpose_kernel(x, dim0, dim1), VIEW_DEFAULT)
+        return as_view(x, transposed(x, wrap_dim(dim0, x.ndim_, "transpose"), wrap_dim(dim1, x.ndim_, "transpose")), VIEW_DEFAULT)
     return run_3(TRANSPOSE, x, dim0, dim1)
 
 def transpose(TensorBase input not None, dim0, dim1):
@@ -260,7 +259,7 @@ cdef TensorBase transpose_inplace_kernel(TensorBase self, object dim0, object di
     out = transposed(self, first, second)
     return change_layout(TRANSPOSE, self, (self, first, second), out.ndim_, out.sizes, out.strides, self.data_)
 
-TRANSPOSE_.kernel, TRANSPOSE_.records_itself = <void*>transpose_inplace_kernel, True
+TRANSPOSE_.c_kernel, TRANSPOSE_.records_itself = <void*>transpose_inplace_kernel, True
 
 def transpose_(TensorBase self not None, dim0, dim1):
     """`transpose` of the tensor itself."""
@@ -302,7 +301,7 @@ cdef int last_of(TensorBase x, str where) except -1:
 cdef TensorBase t_kernel(TensorBase x):
     return transposed(x, 0, last_of(x, "t"))
 
-T.kernel = <void*>t_kernel
+T.c_kernel = <void*>t_kernel
 
 def t(TensorBase input not None):
     """A view of a matrix with its dimensions exchanged; of a tensor with fewer dimensions as it is.
@@ -323,7 +322,7 @@ cdef TensorBase t_inplace_kernel(TensorBase self):
     out = transposed(self, 0, last_of(self, "t_"))
     return change_layout(T, self, (self,), out.ndim_, out.sizes, out.strides, self.data_)
 
-T_.kernel, T_.records_itself = <void*>t_inplace_kernel, True
+T_.c_kernel, T_.records_itself = <void*>t_inplace_kernel, True
 
 def t_(TensorBase self not None):
     """`t` of the tensor itself."""
@@ -372,7 +371,7 @@ cdef TensorBase squeeze_kernel(TensorBase x, object dim):
     cdef int ndim = squeezed(x, dim, sizes, strides, "squeeze")
     return alias_as(x, ndim, sizes, strides, x.data_)
 
-SQUEEZE.kernel = <void*>squeeze_kernel
+SQUEEZE.c_kernel = <void*>squeeze_kernel
 
 def squeeze(TensorBase input not None, *dims, dim=None):
     """A view without the dimensions of size 1.
@@ -401,7 +400,7 @@ cdef TensorBase squeeze_inplace_kernel(TensorBase self, object dim):
     ndim = squeezed(self, dim, sizes, strides, "squeeze_")
     return change_layout(SQUEEZE, self, (self, dim), ndim, sizes, strides, self.data_)
 
-SQUEEZE_.kernel, SQUEEZE_.records_itself = <void*>squeeze_inplace_kernel, True
+SQUEEZE_.c_kernel, SQUEEZE_.records_itself = <void*>squeeze_inplace_kernel, True
 
 def squeeze_(TensorBase self not None, *dims, dim=None):
     """`squeeze` of the tensor itself."""
@@ -438,7 +437,7 @@ cdef TensorBase with_dim(TensorBase x, int dim):
 cdef TensorBase unsqueeze_kernel(TensorBase x, object dim):
     return with_dim(x, wrap_dim(dim, ndim_of(x) + 1, "unsqueeze"))
 
-UNSQUEEZE.kernel = <void*>unsqueeze_kernel
+UNSQUEEZE.c_kernel = <void*>unsqueeze_kernel
 
 cdef TensorBase unsqueeze_dim(TensorBase x, int dim):
     """`dim` counts from 0 and is in range."""
@@ -465,7 +464,7 @@ cdef TensorBase unsqueeze_inplace_kernel(TensorBase self, object dim):
     unsqueezed(self, at, sizes, strides, "unsqueeze_")
     return change_layout(UNSQUEEZE, self, (self, at), self.ndim_ + 1, sizes, strides, self.data_)
 
-UNSQUEEZE_.kernel, UNSQUEEZE_.records_itself = <void*>unsqueeze_inplace_kernel, True
+UNSQUEEZE_.c_kernel, UNSQUEEZE_.records_itself = <void*>unsqueeze_inplace_kernel, True
 
 def unsqueeze_(TensorBase self not None, dim):
     """`unsqueeze` of the tensor itself."""
@@ -513,7 +512,7 @@ cdef TensorBase expand_kernel(TensorBase x, object size):
     cdef int ndim = read_sizes(size, sizes, "expand")
     return expanded(x, ndim, sizes)
 
-EXPAND.kernel = <void*>expand_kernel
+EXPAND.c_kernel = <void*>expand_kernel
 
 cdef TensorBase expand_to(TensorBase x, int ndim, const ssize* sizes):
     if is_unwatched(x):

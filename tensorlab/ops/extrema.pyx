@@ -188,7 +188,7 @@ cdef Op AMAX = Op("amax(Tensor x, int[] dim=[], bool keepdim=False) -> Tensor")
 cdef TensorBase amax_kernel(TensorBase x, object dim, object keepdim):
     return extreme("amax", x, dim, keepdim, False)
 
-AMAX.kernel = <void*>amax_kernel
+AMAX.c_kernel = <void*>amax_kernel
 
 @AMAX.derivative("x")
 def amax_derivative(grad, x, out, dim, keepdim):
@@ -226,7 +226,7 @@ cdef Op AMIN = Op("amin(Tensor x, int[] dim=[], bool keepdim=False) -> Tensor")
 cdef TensorBase amin_kernel(TensorBase x, object dim, object keepdim):
     return extreme("amin", x, dim, keepdim, True)
 
-AMIN.kernel = <void*>amin_kernel
+AMIN.c_kernel = <void*>amin_kernel
 
 @AMIN.derivative("x")
 def amin_derivative(grad, x, out, dim, keepdim):
@@ -409,7 +409,7 @@ cdef tuple max_dim_kernel(TensorBase x, object dim, object keepdim):
     cdef bint keeps = keepdim
     return extreme_and_index("max", x, dim_of(dim, x, "max"), keeps, False)
 
-MAX.kernel, MAX_DIM.kernel = <void*>max_kernel, <void*>max_dim_kernel
+MAX.c_kernel, MAX_DIM.c_kernel = <void*>max_kernel, <void*>max_dim_kernel
 
 @MAX.derivative("x")
 def max_derivative(grad, x, out):
@@ -474,7 +474,7 @@ cdef tuple min_dim_kernel(TensorBase x, object dim, object keepdim):
     cdef bint keeps = keepdim
     return extreme_and_index("min", x, dim_of(dim, x, "min"), keeps, True)
 
-MIN.kernel, MIN_DIM.kernel = <void*>min_kernel, <void*>min_dim_kernel
+MIN.c_kernel, MIN_DIM.c_kernel = <void*>min_kernel, <void*>min_dim_kernel
 
 @MIN.derivative("x")
 def min_derivative(grad, x, out):
@@ -544,8 +544,8 @@ cdef TensorBase index_of_extreme(str where, TensorBase x, object dim, bint keepd
             loop(data, row.numel_, NULL)
     return out
 
-ARGMAX.kernel, ARGMAX.shape_rule = <void*>argmax_kernel, <void*>argmax_result
-ARGMIN.kernel, ARGMIN.shape_rule = <void*>argmin_kernel, <void*>argmin_result
+ARGMAX.c_kernel, ARGMAX.shape_rule = <void*>argmax_kernel, <void*>argmax_result
+ARGMIN.c_kernel, ARGMIN.shape_rule = <void*>argmin_kernel, <void*>argmin_result
 
 def argmax(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
     """Index of the largest element, in the flattened tensor or along a dimension; the first among equal ones.

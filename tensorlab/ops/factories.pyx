@@ -9,19 +9,16 @@ from tensorlab._core.dtypes cimport default_float, dtype_code, dtype_object, is_
 from tensorlab._core.graph cimport should_record
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.operands cimport refuse_internal_overlap, resize_tensor, same_numbers
-from tensorlab._core.placement cimport is_meta_by_default
+from tensorlab._core.devices cimport ON_CPU, ON_META, default_device as default_code
 from tensorlab._core.tensor cimport (
     TensorBase,
     check_writable,
     empty_like,
-    empty_strided_tensor,
-    empty_tensor,
-    is_meta,
-    meta_tensor,
+    tensor_on,
 )
 from tensorlab.ops.memory_formats cimport format_strides
 
-from tensorlab._core.device import CPU, META, is_meta_device
+from tensorlab._core.device import CPU, META, device_code, device_of_code
 from tensorlab._core.device import strided as strided_layout
 from tensorlab.errors import DeviceError, DTypeError, GradientError, ShapeError
 
@@ -54,7 +51,7 @@ cdef object named_dtype(object dtype):
 
 
 cdef object default_device():
-    return meta if is_meta_by_default() else cpu
+    return device_of(default_code())
 
 
 cdef object dtype_beside(TensorBase x, object dtype):
@@ -64,13 +61,18 @@ cdef object dtype_beside(TensorBase x, object dtype):
 
 cdef object device_beside(TensorBase x, object device):
     """The same for its device."""
-    return device if device is not None else meta if is_meta(x) else cpu
+    return device if device is not None else device_of(x.storage_.device)
 
 
-cdef bint is_made_on_meta(object device, str where) except -1:
+cdef object device_of(int code):
+    return cpu if code == ON_CPU else meta if code == ON_META else device_of_code(code)
+
+
+cdef int code_of(object device, str where) except -1:
+    """The code of a device that a factory names, or of the default."""
     if device is None:
-        return is_meta_by_default()
-    return False if device is cpu else True if device is meta else is_meta_device(device, where)
+        return default_code()
+    return ON_CPU if device is cpu else ON_META if device is meta else device_code(device, where)
 
 
 # ---------------------------------------------------------------- new tensors, for kernels
@@ -100,11 +102,7 @@ cdef TensorBase start_row(ssize n, int dtype, object device, str where):
 cdef TensorBase start_strided(int dtype, int ndim, const ssize* sizes, const ssize* strides,
                               object device, str where):
     """The same; `strides` may be NULL for a row-major tensor."""
-    if is_made_on_meta(device, where):
-        return meta_tensor(dtype, ndim, sizes, strides)
-    if strides != NULL:
-        return empty_strided_tensor(dtype, ndim, sizes, strides)
-    return empty_tensor(dtype, ndim, sizes)
+    return tensor_on(code_of(device, where), dtype, ndim, sizes, strides)
 
 
 cdef TensorBase start_like(TensorBase x, object dtype, object device, object memory_format,
@@ -113,15 +111,15 @@ cdef TensorBase start_like(TensorBase x, object dtype, object device, object mem
     dimensions."""
     cdef ssize[MAX_NDIM] strides
     cdef int code = dtype_code(dtype, x.dtype_)
-    cdef bint on_meta = is_meta(x) if device is None else is_made_on_meta(device, where)
+    cdef int place = x.storage_.device if device is None else code_of(device, where)
     cdef const ssize* order = NULL
-    if on_meta == is_meta(x) and (memory_format is None or memory_format == "preserve"):
+    if place == x.storage_.device and (memory_format is None or memory_format == "preserve"):
         return empty_like(x, code)
     if memory_format is None:
         memory_format = "preserve"
     if format_strides(memory_format, x, x.ndim_, x.sizes, strides, where):
         order = strides
-    return start_strided(code, x.ndim_, x.sizes, order, meta if on_meta else cpu, where)
+    return tensor_on(place, code, x.ndim_, x.sizes, order)
 
 
 # ---------------------------------------------------------------- requires_grad
@@ -153,9 +151,8 @@ cdef TensorBase check_out(object out, object dtype, object device, bint requires
     if code != target.dtype_:
         raise DTypeError(f"{where}: dtype {dtype_object(code)} is asked for, but out has "
                          f"{target.dtype}")
-    if is_made_on_meta(device, where) != is_meta(target):
-        other = cpu if is_meta(target) else meta
-        raise DeviceError(f"{where}: the result would be on '{other}', but out is on "
+    if code_of(device, where) != target.storage_.device:
+        raise DeviceError(f"{where}: the result would be on '{device_of(code_of(device, where))}', but out is on "
                           f"'{target.device}'; they must be on one device")
     check_writable(target, where)
     if should_record(target):

@@ -170,7 +170,7 @@ cdef TensorBase fill_inplace_kernel(TensorBase x, object value):
     write_fill(x, value)
     return end_record_inplace(node, x)
 
-FILL_.kernel, FILL_.records_itself = <void*>fill_inplace_kernel, True
+FILL_.c_kernel, FILL_.records_itself = <void*>fill_inplace_kernel, True
 
 def fill_(TensorBase input not None, value):
     """Write one value, a number or a 0-d tensor, over all elements.
@@ -194,7 +194,7 @@ cdef TensorBase fill_kernel(TensorBase x, object value):
     write_fill(out, value)
     return out
 
-FILL.kernel = <void*>fill_kernel
+FILL.c_kernel = <void*>fill_kernel
 
 def fill(TensorBase input not None, value):
     """A tensor like `input` with one value, a number or a 0-d tensor, everywhere.
@@ -225,8 +225,8 @@ cdef TensorBase zero_inplace_kernel(TensorBase x):
     fill_zero(x)
     return end_record_inplace(node, x)
 
-ZERO.kernel = <void*>zero_kernel
-ZERO_.kernel, ZERO_.records_itself = <void*>zero_inplace_kernel, True
+ZERO.c_kernel = <void*>zero_kernel
+ZERO_.c_kernel, ZERO_.records_itself = <void*>zero_inplace_kernel, True
 
 def zero_(TensorBase input not None):
     """Write zeros over all elements."""

@@ -157,7 +157,7 @@ cdef TensorBase unfold_kernel(TensorBase x, object kernel_size, object dilation,
     prepare_unfold(&geometry, sizes, x, kernel_size, dilation, padding, stride)
     return computed(x, x.ndim_ - 1, &sizes[4 - x.ndim_], &geometry, True)
 
-IM2COL.kernel = <void*>unfold_kernel
+IM2COL.c_kernel = <void*>unfold_kernel
 IM2COL.shape_rule = <void*>unfold_result
 
 @IM2COL.derivative("x")
@@ -251,7 +251,7 @@ cdef TensorBase fold_kernel(TensorBase x, object output_size, object kernel_size
     prepare_fold(&geometry, sizes, x, output_size, kernel_size, dilation, padding, stride)
     return computed(x, x.ndim_ + 1, &sizes[3 - x.ndim_], &geometry, False)
 
-COL2IM.kernel = <void*>fold_kernel
+COL2IM.c_kernel = <void*>fold_kernel
 COL2IM.shape_rule = <void*>fold_result
 
 @COL2IM.derivative("x")

@@ -182,7 +182,7 @@ cdef TensorBase cat_kernel(object tensors, object dim, object lengths):
     at = read_cat(parts, dim, lengths, &ndim, sizes)
     return join_into(parts, at, ndim, sizes)
 
-CAT.kernel, CAT.shape_rule = <void*>cat_kernel, <void*>cat_result
+CAT.c_kernel, CAT.shape_rule = <void*>cat_kernel, <void*>cat_result
 
 
 cdef TensorBase run_cat(object tensors, object dim):
@@ -271,7 +271,7 @@ cdef TensorBase stack_kernel(object tensors, object dim):
     cdef list parts = read_tensors(tensors, "stack")
     return stacked(parts, check_stack(parts, dim))
 
-STACK.kernel, STACK.shape_rule = <void*>stack_kernel, <void*>stack_result
+STACK.c_kernel, STACK.shape_rule = <void*>stack_kernel, <void*>stack_result
 
 cdef TensorBase stacked(list parts, int at):
     cdef TensorBase out = empty_stacked(parts, at), x

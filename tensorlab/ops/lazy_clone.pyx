@@ -126,7 +126,7 @@ cdef TensorBase lazy_clone_kernel(TensorBase x):
         note_borrower(out)
     return out
 
-LAZY_CLONE.kernel = <void*>lazy_clone_kernel
+LAZY_CLONE.c_kernel = <void*>lazy_clone_kernel
 
 def _lazy_clone(TensorBase input not None):
     """A clone that shares the memory of `input` until either of them is written; then the values are copied.

@@ -265,7 +265,7 @@ cdef TensorBase nll_loss_kernel(TensorBase x, TensorBase target, TensorBase weig
     dim_apply(&iter, nll_loop_double if losses.dtype_ == FLOAT64 else nll_loop_float, &parameters, GRAIN)
     return reduce_losses(losses, x, reduction, scale_of(reduction, targets.total))
 
-NLL_LOSS.kernel = <void*>nll_loss_kernel
+NLL_LOSS.c_kernel = <void*>nll_loss_kernel
 NLL_LOSS.shape_rule = <void*>nll_loss_result
 
 @NLL_LOSS.derivative("x")
@@ -343,7 +343,7 @@ cdef TensorBase nll_loss_backward_kernel(TensorBase grad, TensorBase target, Ten
     dim_apply(&iter, nll_backward_loop_double if kernel == FLOAT64 else nll_backward_loop_float, &parameters, GRAIN)
     return out
 
-NLL_LOSS_BACKWARD.kernel = <void*>nll_loss_backward_kernel
+NLL_LOSS_BACKWARD.c_kernel = <void*>nll_loss_backward_kernel
 NLL_LOSS_BACKWARD.shape_rule = <void*>nll_loss_backward_result
 
 @NLL_LOSS_BACKWARD.derivative("grad")
@@ -413,7 +413,7 @@ cdef tuple cross_entropy_kernel(TensorBase x, TensorBase target, TensorBase weig
     dim_apply(&iter, cross_entropy_loop_double if kernel == FLOAT64 else cross_entropy_loop_float, &parameters, GRAIN)
     return reduce_losses(losses, x, reduction, scale_of(reduction, targets.total)), probabilities
 
-CROSS_ENTROPY.kernel = <void*>cross_entropy_kernel
+CROSS_ENTROPY.c_kernel = <void*>cross_entropy_kernel
 CROSS_ENTROPY.shape_rule = <void*>cross_entropy_result
 
 @CROSS_ENTROPY.derivative("x")
@@ -556,7 +556,7 @@ cdef TensorBase cross_entropy_backward_kernel(TensorBase grad, TensorBase probab
               &parameters, GRAIN)
     return out
 
-CROSS_ENTROPY_BACKWARD.kernel = <void*>cross_entropy_backward_kernel
+CROSS_ENTROPY_BACKWARD.c_kernel = <void*>cross_entropy_backward_kernel
 CROSS_ENTROPY_BACKWARD.shape_rule = <void*>cross_entropy_backward_result
 
 @CROSS_ENTROPY_BACKWARD.derivative("grad")

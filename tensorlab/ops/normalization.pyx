@@ -118,7 +118,7 @@ cdef Op WITH_EDGES = Op("with_edges(Tensor x, Tensor? a, Tensor? b, Tensor? c) -
 cdef TensorBase with_edges_kernel(TensorBase x, TensorBase a, TensorBase b, TensorBase c):
     return contiguous_copy(x)
 
-WITH_EDGES.kernel = <void*>with_edges_kernel
+WITH_EDGES.c_kernel = <void*>with_edges_kernel
 
 @WITH_EDGES.derivative("x")
 def with_edges_derivative_x(grad):
@@ -281,7 +281,7 @@ cdef tuple layer_norm_kernel(TensorBase x, object normalized_shape, TensorBase w
     run_rows(&rows, layer_norm_double if kernel == FLOAT64 else layer_norm_float)
     return plain(out, x.dtype_), mean, rstd
 
-LAYER_NORM.kernel = <void*>layer_norm_kernel
+LAYER_NORM.c_kernel = <void*>layer_norm_kernel
 LAYER_NORM.shape_rule = <void*>layer_norm_result
 
 # Each formula names x, weight and bias, needed or not: PyTorch has one formula for all three gradients, and so refuses
@@ -418,7 +418,7 @@ cdef TensorBase layer_norm_backward_kernel(TensorBase grad, TensorBase x, object
     run_rows(&rows, layer_norm_backward_double if kernel == FLOAT64 else layer_norm_backward_float)
     return plain(out, x.dtype_)
 
-LAYER_NORM_BACKWARD.kernel = <void*>layer_norm_backward_kernel
+LAYER_NORM_BACKWARD.c_kernel = <void*>layer_norm_backward_kernel
 LAYER_NORM_BACKWARD.shape_rule = <void*>layer_norm_backward_result
 
 # The gradient by x is a symmetric matrix times grad * weight, so `grad` and `weight` get that matrix times h, the
@@ -512,7 +512,7 @@ cdef TensorBase layer_norm_backward_weight_kernel(TensorBase grad, TensorBase x,
         parallel_for(run_share, &job, rows.n, max(64, rows.n // thread_count(x.numel_, GRAIN)))
     return plain(out, x.dtype_)
 
-LAYER_NORM_BACKWARD_WEIGHT.kernel = <void*>layer_norm_backward_weight_kernel
+LAYER_NORM_BACKWARD_WEIGHT.c_kernel = <void*>layer_norm_backward_weight_kernel
 LAYER_NORM_BACKWARD_WEIGHT.shape_rule = <void*>layer_norm_backward_weight_result
 
 @LAYER_NORM_BACKWARD_WEIGHT.derivative("grad")
@@ -556,7 +556,7 @@ cdef Op GROUP_NORM_WEIGHT = Op("group_norm_weight(Tensor weight) -> Tensor")
 cdef TensorBase group_norm_weight_kernel(TensorBase weight):
     return contiguous_copy(weight)
 
-GROUP_NORM_WEIGHT.kernel = <void*>group_norm_weight_kernel
+GROUP_NORM_WEIGHT.c_kernel = <void*>group_norm_weight_kernel
 
 @GROUP_NORM_WEIGHT.derivative("weight")
 def group_norm_weight_derivative(grad, weight):

@@ -158,7 +158,7 @@ cdef TensorBase norm_kernel(TensorBase x, object p, object dim, object keepdim, 
     run_reduction(reducer, out, x, mask, None, norm_root(power_of, kernel), power_of)
     return out
 
-NORM.kernel = <void*>norm_kernel
+NORM.c_kernel = <void*>norm_kernel
 
 @NORM.derivative("x")
 def norm_derivative(grad, x, out, p, dim, keepdim, dtype):

@@ -144,7 +144,7 @@ cdef object sgd_kernel(object params, object grads, object velocities, object lr
             written(<TensorBase>velocities[i], v)
     return params
 
-SGD_STEP_.kernel = <void*>sgd_kernel
+SGD_STEP_.c_kernel = <void*>sgd_kernel
 
 
 def sgd_step(list params, list grads, list velocities, double lr, double momentum, double dampening, double weight_decay,
@@ -261,7 +261,7 @@ cdef object adam_kernel(object params, object grads, object means, object square
             written(<TensorBase>largest[i], most)
     return params
 
-ADAM_STEP_.kernel = <void*>adam_kernel
+ADAM_STEP_.c_kernel = <void*>adam_kernel
 
 
 def adam_step(list params, list grads, list means, list squares, list largest, list steps, double lr, tuple betas, double eps,

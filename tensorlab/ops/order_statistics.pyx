@@ -159,7 +159,7 @@ cdef tuple topk_kernel(TensorBase x, object k, object dim, object largest, objec
     dim_apply(&iter, top_loop_of, &parameters, GRAIN)
     return values, indices
 
-TOPK.kernel = <void*>topk_kernel
+TOPK.c_kernel = <void*>topk_kernel
 
 def topk(TensorBase input not None, k, dim=-1, bint largest=True, bint sorted=True, *, out=None):
     """The k largest (or smallest) elements along a dimension, in order.
@@ -276,7 +276,7 @@ cdef tuple kthvalue_kernel(TensorBase x, object k, object dim, object keepdim):
         raise ShapeError(f"kthvalue: k is {count}, but dimension {d} has {n} elements; k must be from 1 to that")
     return kth_elements("kthvalue", x, d, count - 1, keeps)
 
-KTHVALUE.kernel = <void*>kthvalue_kernel
+KTHVALUE.c_kernel = <void*>kthvalue_kernel
 
 def kthvalue(TensorBase input not None, k, dim=-1, bint keepdim=False, *, out=None):
     """The k-th smallest element along a dimension, counted from 1, with its index.
@@ -343,8 +343,8 @@ cdef TensorBase nanmedian_kernel(TensorBase x):
 cdef TensorBase nanmedian_shape(TensorBase x):
     return median_result("nanmedian", x)
 
-MEDIAN.kernel, MEDIAN.shape_rule = <void*>median_kernel, <void*>median_shape
-NANMEDIAN.kernel, NANMEDIAN.shape_rule = <void*>nanmedian_kernel, <void*>nanmedian_shape
+MEDIAN.c_kernel, MEDIAN.shape_rule = <void*>median_kernel, <void*>median_shape
+NANMEDIAN.c_kernel, NANMEDIAN.shape_rule = <void*>nanmedian_kernel, <void*>nanmedian_shape
 
 cdef Op MEDIAN_DIM = Op("median_dim(Tensor x, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
                         node="MedianBackward1")
@@ -364,8 +364,8 @@ cdef tuple nanmedian_dim_kernel(TensorBase x, object dim, object keepdim):
     cdef bint keeps = keepdim
     return kth_elements("nanmedian", x, dim_of(dim, x, "nanmedian"), -2, keeps)
 
-MEDIAN_DIM.kernel = <void*>median_dim_kernel
-NANMEDIAN_DIM.kernel = <void*>nanmedian_dim_kernel
+MEDIAN_DIM.c_kernel = <void*>median_dim_kernel
+NANMEDIAN_DIM.c_kernel = <void*>nanmedian_dim_kernel
 
 cdef object median_along(str where, Op op, TensorBase x, object dim, bint keepdim, object out):
     results = run_3(op, x, dim_of(dim, x, where), keepdim)

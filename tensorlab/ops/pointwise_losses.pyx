@@ -237,7 +237,7 @@ cdef object binary_cross_entropy_kernel(TensorBase x, TensorBase y):
                          "binary_cross_entropy_with_logits")
     return binary_cross_entropy_result(x, y)
 
-BINARY_CROSS_ENTROPY.kernel = <void*>binary_cross_entropy_kernel
+BINARY_CROSS_ENTROPY.c_kernel = <void*>binary_cross_entropy_kernel
 BINARY_CROSS_ENTROPY.shape_rule = <void*>binary_cross_entropy_result
 
 @BINARY_CROSS_ENTROPY.derivative("x")

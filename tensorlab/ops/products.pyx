@@ -86,7 +86,7 @@ cdef TensorBase prod_kernel(TensorBase x, object dim, object keepdim, object dty
     run_reduction(&prod_reducers[kernel_dtype(code) if is_floating(code) else INT64], out, x, mask, None, NULL, 0)
     return out
 
-PROD.kernel = <void*>prod_kernel
+PROD.c_kernel = <void*>prod_kernel
 
 @PROD.derivative("x")
 def prod_derivative(grad, x, out, dim, keepdim, dtype):
@@ -208,7 +208,7 @@ cdef Op ANY = Op("any(Tensor x, int[]? dim=None, bool keepdim=False) -> Tensor")
 cdef TensorBase any_kernel(TensorBase x, object dim, object keepdim):
     return truth("any", &any_reducer, x, dim, keepdim)
 
-ANY.kernel = <void*>any_kernel
+ANY.c_kernel = <void*>any_kernel
 
 def any(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
     """Is any element not 0, of all or along dimensions? nan counts as not 0.
@@ -237,7 +237,7 @@ cdef Op ALL = Op("all(Tensor x, int[]? dim=None, bool keepdim=False) -> Tensor")
 cdef TensorBase all_kernel(TensorBase x, object dim, object keepdim):
     return truth("all", &all_reducer, x, dim, keepdim)
 
-ALL.kernel = <void*>all_kernel
+ALL.c_kernel = <void*>all_kernel
 
 def all(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
     """Are all elements not 0, of all or along dimensions? See `any`; True where there is no element.

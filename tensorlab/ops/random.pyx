@@ -441,7 +441,7 @@ cdef TensorBase bernoulli_of_kernel(TensorBase x, object generator):
     copy_into(out, draw_bernoulli(probabilities, out, generator_or_default(generator, "bernoulli")))
     return out
 
-BERNOULLI_OF.kernel, BERNOULLI_OF.shape_rule = <void*>bernoulli_of_kernel, <void*>bernoulli_of_result
+BERNOULLI_OF.c_kernel, BERNOULLI_OF.shape_rule = <void*>bernoulli_of_kernel, <void*>bernoulli_of_result
 
 def bernoulli(TensorBase input not None, p=None, *, generator=None, out=None):
     """1 with the probabilities in `input` (or with probability `p` everywhere), and 0.

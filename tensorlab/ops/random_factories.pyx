@@ -101,7 +101,7 @@ cdef TensorBase randn_kernel(object size, object generator, object dtype, object
     fill_normally(out, generator_or_default(generator, "randn"), 0, 1)
     return out
 
-RAND.kernel, RANDN.kernel = <void*>rand_kernel, <void*>randn_kernel
+RAND.c_kernel, RANDN.c_kernel = <void*>rand_kernel, <void*>randn_kernel
 
 
 def rand(*sizes, size=None, generator=None, out=None, dtype=None, layout=None, device=None,
@@ -153,7 +153,7 @@ cdef TensorBase randint_kernel(object low, object high, object size, object gene
     fill_between(out, generator_or_default(generator, "randint"), low, high)
     return out
 
-RANDINT.kernel = <void*>randint_kernel
+RANDINT.c_kernel = <void*>randint_kernel
 
 cdef tuple integer_bounds(list given, object low, object high, str where):
     """(low, high) from what is given by position, `high` or `low, high`, and by name."""
@@ -230,7 +230,7 @@ cdef TensorBase randperm_kernel(object n, object generator, object dtype, object
         copy_into(out, row)
     return out
 
-RANDPERM.kernel = <void*>randperm_kernel
+RANDPERM.c_kernel = <void*>randperm_kernel
 
 def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=None,
              bint requires_grad=False, pin_memory=False):
@@ -280,8 +280,8 @@ cdef TensorBase randint_like_kernel(TensorBase x, object low, object high, objec
     fill_between(out, generator_or_default(generator, "randint_like"), low, high)
     return out
 
-RAND_LIKE.kernel, RANDN_LIKE.kernel = <void*>rand_like_kernel, <void*>randn_like_kernel
-RANDINT_LIKE.kernel = <void*>randint_like_kernel
+RAND_LIKE.c_kernel, RANDN_LIKE.c_kernel = <void*>rand_like_kernel, <void*>randn_like_kernel
+RANDINT_LIKE.c_kernel = <void*>randint_like_kernel
 
 
 def rand_like(TensorBase input not None, *, generator=None, dtype=None, layout=None,
@@ -328,7 +328,7 @@ cdef TensorBase normal_numbers_kernel(object mean, object std, object size, obje
     fill_normally(out, generator_or_default(generator, "normal"), mean, std)
     return out
 
-NORMAL_NUMBERS.kernel = <void*>normal_numbers_kernel
+NORMAL_NUMBERS.c_kernel = <void*>normal_numbers_kernel
 
 # The op called normal is `normal_`.
 cdef Op NORMAL_MEANS = Op("normal_means(Tensor mean, float std=1.0, *, "
@@ -365,7 +365,7 @@ cdef TensorBase normal_kernel(object mean, object std, object generator):
     (<object>out).data.mul_(std).add_(mean)             # .data: the result begins at version 0
     return out
 
-NORMAL_MEANS.kernel = NORMAL_STDS.kernel = NORMAL_PAIRS.kernel = <void*>normal_kernel
+NORMAL_MEANS.c_kernel = NORMAL_STDS.c_kernel = NORMAL_PAIRS.c_kernel = <void*>normal_kernel
 NORMAL_MEANS.shape_rule = NORMAL_STDS.shape_rule = <void*>normal_result
 NORMAL_PAIRS.shape_rule = <void*>normal_result
 
@@ -499,7 +499,7 @@ cdef TensorBase multinomial_kernel(TensorBase x, object num_samples, object repl
     rows = rows / race
     return rows.argmax(-1, keepdim=True) if num_samples == 1 else rows.topk(num_samples)[1]
 
-MULTINOMIAL.kernel = <void*>multinomial_kernel
+MULTINOMIAL.c_kernel = <void*>multinomial_kernel
 MULTINOMIAL.shape_rule = <void*>multinomial_result
 
 def multinomial(TensorBase input not None, num_samples, replacement=False, *, generator=None,

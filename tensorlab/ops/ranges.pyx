@@ -140,7 +140,7 @@ cdef TensorBase arange_kernel(object start, object end, object step, object dtyp
         copy_into(out, target)
     return out
 
-ARANGE.kernel = <void*>arange_kernel
+ARANGE.c_kernel = <void*>arange_kernel
 
 def arange(*bounds, start=None, end=None, step=None, out=None, dtype=None, layout=None,
            device=None, bint requires_grad=False, pin_memory=False):
@@ -295,7 +295,7 @@ cdef TensorBase logspace_kernel(object start, object end, object steps, object b
                                 object dtype, object device):
     return space(start, end, steps, base, dtype, device, "logspace")
 
-LINSPACE.kernel, LOGSPACE.kernel = <void*>linspace_kernel, <void*>logspace_kernel
+LINSPACE.c_kernel, LOGSPACE.c_kernel = <void*>linspace_kernel, <void*>logspace_kernel
 
 def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=None,
              bint requires_grad=False, pin_memory=False):
@@ -351,7 +351,7 @@ cdef TensorBase eye_kernel(object n, object m, object dtype, object device):
     fill_number(alias_as(out, 1, &length, strides, out.data_), 1, "eye")
     return out
 
-EYE.kernel = <void*>eye_kernel
+EYE.c_kernel = <void*>eye_kernel
 
 def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, bint requires_grad=False,
         pin_memory=False):

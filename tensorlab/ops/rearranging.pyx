@@ -52,7 +52,7 @@ cdef TensorBase flip_kernel(TensorBase x, object dims):
     cdef int n = read_dims(dims, ndim_of(x), numbers, "flip")
     return flipped(x, n, numbers)
 
-FLIP.kernel = <void*>flip_kernel
+FLIP.c_kernel = <void*>flip_kernel
 
 def flip(TensorBase input not None, *order, dims=None):
     """A copy with the order of some dimensions reversed.
@@ -119,7 +119,7 @@ cdef TensorBase rot90_kernel(TensorBase x, object k, object dims):
         set_layout(out, out.ndim_, sizes, strides)
     return out
 
-ROT90.kernel = <void*>rot90_kernel
+ROT90.c_kernel = <void*>rot90_kernel
 
 def rot90(TensorBase input not None, k=1, dims=(0, 1)):
     """A copy turned by `k` times 90 degrees in a plane, from the first of two dimensions towards the second.
@@ -174,7 +174,7 @@ cdef TensorBase roll_kernel(TensorBase x, object shifts, object dims):
         out = rolled(out, by[i], along[i])
     return out
 
-ROLL.kernel = <void*>roll_kernel
+ROLL.c_kernel = <void*>roll_kernel
 
 def roll(TensorBase input not None, shifts, dims=None):
     """A copy with elements shifted along dimensions; what goes out at one end comes in at the other.
@@ -259,7 +259,7 @@ cdef TensorBase repeat_kernel(TensorBase x, object repeats):
         raise ShapeError(f"repeat: {ndim} numbers of repetitions are given for {x.ndim_} dimensions; each needs one")
     return repeated(x, ndim, numbers)
 
-REPEAT.kernel = <void*>repeat_kernel
+REPEAT.c_kernel = <void*>repeat_kernel
 
 def repeat(TensorBase self not None, *sizes, repeats=None):
     """A copy that repeats the tensor along each dimension.
@@ -331,7 +331,7 @@ cdef TensorBase repeat_interleave_kernel(TensorBase repeats, object output_size)
             at += 1
     return out
 
-REPEAT_INTERLEAVE.kernel = <void*>repeat_interleave_kernel
+REPEAT_INTERLEAVE.c_kernel = <void*>repeat_interleave_kernel
 
 
 cdef TensorBase one_for_each(TensorBase repeats, ssize n):

@@ -23,6 +23,7 @@ cdef struct Reducer:            # how one op folds elements of one type
     char[MAX_ITEMSIZE] start               # a total before anything is folded into it, such as 0 for sums
 
 cdef unsigned int read_dims(object dim, int ndim, str where) except? 0xffffffff
+cdef TensorBase reduced_result(int dtype, TensorBase x, unsigned int mask, bint keepdim)
 cdef TensorBase reduced_tensor(int dtype, TensorBase x, unsigned int mask, bint keepdim)
 cdef ssize reduced_count(TensorBase x, unsigned int mask) noexcept
 cdef int run_reduction(const Reducer* reducer, TensorBase out, TensorBase x, unsigned int mask, TensorBase extra,

@@ -19,7 +19,7 @@ from tensorlab._core.dtypes cimport MAX_ITEMSIZE, item_size
 from tensorlab._core.layout cimport MAX_NDIM, contiguous_strides, ssize, wrap_dim
 from tensorlab._core.loop_nest cimport IndexCounter, coalesce, count_along, next_index, start_counter
 from tensorlab._core.parallel cimport grain_of, parallel_for, thread_count
-from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
+from tensorlab._core.tensor cimport TensorBase, give_memory, is_meta, memory_of, result_beside
 
 from tensorlab.errors import ShapeError
 
@@ -65,7 +65,13 @@ cdef unsigned int read_dims(object dim, int ndim, str where) except? 0xffffffff:
 
 
 cdef TensorBase reduced_tensor(int dtype, TensorBase x, unsigned int mask, bint keepdim):
-    """A new row-major tensor of x's shape without the reduced dimensions, or (keepdim) with size 1 there."""
+    cdef TensorBase out = reduced_result(dtype, x, mask, keepdim)
+    give_memory(out)
+    return out
+
+
+cdef TensorBase reduced_result(int dtype, TensorBase x, unsigned int mask, bint keepdim):
+    """A result of x's shape without the reduced dimensions, or (keepdim) with size 1 there; row-major."""
     cdef ssize[MAX_NDIM] sizes
     cdef int i, ndim = 0
     for i in range(x.ndim_):
@@ -75,7 +81,7 @@ cdef TensorBase reduced_tensor(int dtype, TensorBase x, unsigned int mask, bint 
         elif keepdim:
             sizes[ndim] = 1
             ndim += 1
-    return empty_beside(x, dtype, ndim, sizes)
+    return result_beside(x, dtype, ndim, sizes)
 
 
 cdef ssize reduced_count(TensorBase x, unsigned int mask) noexcept:

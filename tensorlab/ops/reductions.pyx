@@ -28,6 +28,7 @@ from tensorlab.ops.reduction_iterator cimport (
     fold_loop,
     read_dims,
     reduced_count,
+    reduced_result,
     reduced_tensor,
     run_reduction,
 )
@@ -240,13 +241,18 @@ count_reducer.total_dtype = INT64
 
 
 # ---------------------------------------------------------------- what sums and means share
+cdef int sum_to(TensorBase out, TensorBase x, unsigned int mask, finalize_loop finalize, double parameter) except -1:
+    """Fill `out` with sums, which are computed in the type that belongs to its own."""
+    cdef int compute = kernel_dtype(out.dtype_) if is_floating(out.dtype_) else INT64
+    return run_reduction(&count_reducer if compute == INT64 and x.dtype_ == BOOL else &sum_reducers[compute], out, x, mask,
+                         None, finalize, parameter)
+
+
 cdef TensorBase sum_into(TensorBase x, unsigned int mask, bint keepdim, int dtype, finalize_loop finalize,
                          double parameter):
-    """A new tensor of `dtype` with the sums, which are computed in the type that belongs to it."""
+    """A new tensor of `dtype` with the sums."""
     cdef TensorBase out = reduced_tensor(dtype, x, mask, keepdim)
-    cdef int compute = kernel_dtype(dtype) if is_floating(dtype) else INT64
-    run_reduction(&count_reducer if compute == INT64 and x.dtype_ == BOOL else &sum_reducers[compute], out, x, mask,
-                  None, finalize, parameter)
+    sum_to(out, x, mask, finalize, parameter)
     return out
 
 
@@ -284,14 +290,16 @@ cdef object share_among(object mask, object grad):
 # ---------------------------------------------------------------- sum
 cdef Op SUM = Op("sum(Tensor x, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
 
-cdef TensorBase sum_kernel(TensorBase x, object dim, object keepdim, object dtype):
-    cdef bint keeps = keepdim                               # its __bool__ may do anything, so before x is looked at
+@SUM.infer
+def sum_infer(TensorBase x, dim, bint keepdim, dtype):
     cdef int code = dtype_code(dtype, x.dtype_ if is_floating(x.dtype_) else INT64)
-    if code == BOOL and x.dtype_ != BOOL:
-        x = <TensorBase>(x != 0)                            # cast first: 0.5 + 0.5 is True
-    return sum_into(x, read_dims(dim, ndim_of(x), "sum"), keeps, code, NULL, 0)
+    return reduced_result(code, x, read_dims(dim, ndim_of(x), "sum"), keepdim)
 
-SUM.kernel = &sum_kernel
+@SUM.kernel
+def sum_kernel(TensorBase out, TensorBase x, dim, keepdim, dtype):
+    if out.dtype_ == BOOL and x.dtype_ != BOOL:
+        x = <TensorBase>(x != 0)                            # cast first: 0.5 + 0.5 is True
+    sum_to(out, x, read_dims(dim, x.ndim_, "sum"), NULL, 0)
 
 @SUM.derivative("x")
 def sum_derivative(grad, x_shape, dim, keepdim):
@@ -358,7 +366,7 @@ cdef TensorBase mean_kernel(TensorBase x, object dim, object keepdim, object dty
     cdef unsigned int mask = read_dims(dim, ndim_of(x), "mean")
     return sum_into(x, mask, keeps, code, divide_totals(code), reduced_count(x, mask))
 
-MEAN.kernel = &mean_kernel
+MEAN.c_kernel = &mean_kernel
 
 @MEAN.derivative("x")
 def mean_derivative(grad, x_shape, dim, keepdim):
@@ -431,7 +439,7 @@ cdef TensorBase count_nonzero_kernel(TensorBase x, object dim):
     run_reduction(&count_reducer, out, x, mask, None, NULL, 0)
     return out
 
-COUNT_NONZERO.kernel = &count_nonzero_kernel
+COUNT_NONZERO.c_kernel = &count_nonzero_kernel
 
 def count_nonzero(TensorBase input not None, dim=None):
     """How many elements are not 0, of all or along dimensions, as int64.
@@ -465,7 +473,7 @@ cdef TensorBase sum_to_size_kernel(TensorBase x, object size):
     cdef unsigned int mask = dims_to_sum(x, read_sizes(size, sizes, "sum_to_size"), sizes)
     return sum_into(x, mask, True, x.dtype_ if is_floating(x.dtype_) else INT64, NULL, 0)
 
-SUM_TO_SIZE.kernel = &sum_to_size_kernel
+SUM_TO_SIZE.c_kernel = &sum_to_size_kernel
 
 @SUM_TO_SIZE.derivative("x")
 def sum_to_size_derivative(grad, x_shape):

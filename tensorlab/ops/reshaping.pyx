@@ -87,7 +87,7 @@ cdef TensorBase view_kernel(TensorBase x, object size):
     infer_sizes(x, ndim, sizes, "view")
     return viewed(x, ndim, sizes, "view")
 
-VIEW.kernel = <void*>view_kernel
+VIEW.c_kernel = <void*>view_kernel
 
 cdef TensorBase view_to(TensorBase x, int ndim, const ssize* sizes, str where):
     """The product of the sizes is x's number of elements."""
@@ -176,7 +176,7 @@ cdef TensorBase view_dtype_kernel(TensorBase x, object dtype):
     out.dtype_ = code
     return out
 
-VIEW_DTYPE.kernel = <void*>view_dtype_kernel
+VIEW_DTYPE.c_kernel = <void*>view_dtype_kernel
 
 
 # ---------------------------------------------------------------- reshape
@@ -196,7 +196,7 @@ cdef TensorBase reshape_kernel(TensorBase x, object shape):
     set_layout(out, ndim, sizes, NULL)
     return out
 
-RESHAPE.kernel = <void*>reshape_kernel
+RESHAPE.c_kernel = <void*>reshape_kernel
 
 cdef TensorBase reshape_to(TensorBase x, int ndim, const ssize* sizes):
     """A view if there is one, else a copy."""

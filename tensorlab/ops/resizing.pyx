@@ -37,7 +37,7 @@ cdef TensorBase resize_kernel(TensorBase x, object size):
         bump_version(x)
     return x
 
-RESIZE_.kernel = <void*>resize_kernel
+RESIZE_.c_kernel = <void*>resize_kernel
 
 def resize_(TensorBase self not None, *sizes, memory_format=None):
     """Give the tensor another shape, row-major, over its storage, which grows if it must.
@@ -97,7 +97,7 @@ cdef TensorBase set_kernel(TensorBase x, object source, object storage_offset, o
     bump_version(x)
     return x
 
-SET_.kernel = <void*>set_kernel
+SET_.c_kernel = <void*>set_kernel
 
 def set_(TensorBase self not None, source=None, storage_offset=0, size=None, stride=None):
     """Make the tensor show other memory: that of a tensor, or a storage with a layout; nothing if no source is given.

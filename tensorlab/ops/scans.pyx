@@ -28,7 +28,7 @@ from tensorlab._core.inplace cimport check_inplace
 from tensorlab._core.layout cimport int_argument, may_have_internal_overlap, plain_ints, shape_text, ssize
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.operands cimport same_numbers
-from tensorlab._core.tensor cimport TensorBase, empty_beside
+from tensorlab._core.tensor cimport TensorBase, empty_beside, result_beside
 from tensorlab.ops.dim_iterator cimport STRIP, DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
 from tensorlab.ops.reductions cimport to_sources
 from tensorlab.ops.inner_loops cimport total
@@ -123,14 +123,17 @@ cdef Op CUMSUM = Op("cumsum(Tensor x, int dim, *, ScalarType? dtype=None) -> Ten
 def cumsum_derivative(grad, dim):
     return cumsum_from_end(grad, dim) if grad.numel() > 1 and grad.size(dim) > 1 else grad
 
-cdef TensorBase cumsum_kernel(Op op, TensorBase x, object dim, object dtype):
-    cdef int d = dim_of(dim, x, op.name)
-    cdef TensorBase out = x if op.writes else empty_beside(x, running_dtype(x, dtype, op.name), x.ndim_, x.sizes)
-    cdef int kernel = scan_dtype(out.dtype_)
-    scan(x, out, d, kernel, cumsum_loops[kernel], cumsum_strips[kernel])
-    return out
+@CUMSUM.infer
+def cumsum_infer(TensorBase x, dim, dtype):
+    dim_of(dim, x, "cumsum")
+    return result_beside(x, running_dtype(x, dtype, "cumsum"), x.ndim_, x.sizes)
 
-cdef Op CUMSUM_ = inplace_op(CUMSUM, <void*>cumsum_kernel)
+@CUMSUM.kernel
+def cumsum_kernel(TensorBase out, TensorBase x, dim, dtype):
+    cdef int kernel = scan_dtype(out.dtype_)
+    scan(x, out, dim_of(dim, x, "cumsum"), kernel, cumsum_loops[kernel], cumsum_strips[kernel])
+
+cdef Op CUMSUM_ = inplace_op(CUMSUM)
 
 def cumsum(TensorBase input not None, dim, *, dtype=None, out=None):
     """Running sum along a dimension.
@@ -182,7 +185,7 @@ cdef TensorBase cumsum_from_end_kernel(TensorBase x, object dim):
     scan(x, out, d, kernel, cumsum_from_end_loops[kernel])
     return out
 
-CUMSUM_FROM_END.kernel = <void*>cumsum_from_end_kernel
+CUMSUM_FROM_END.c_kernel = <void*>cumsum_from_end_kernel
 
 def cumsum_from_end(TensorBase x not None, dim):
     """Sum of element i and all after it: the gradient of cumsum."""
@@ -235,7 +238,7 @@ cdef TensorBase logcumsumexp_kernel(TensorBase x, object dim):
     scan(x, out, d, kernel, <dim_loop>logcumsumexp_loop[float] if kernel == FLOAT32 else <dim_loop>logcumsumexp_loop[double])
     return out
 
-LOGCUMSUMEXP.kernel = <void*>logcumsumexp_kernel
+LOGCUMSUMEXP.c_kernel = <void*>logcumsumexp_kernel
 
 def logcumsumexp(TensorBase input not None, dim, *, out=None):
     """Running logarithm of the sum of exponentials along a dimension.
@@ -371,7 +374,7 @@ cdef TensorBase cumprod_backward_kernel(TensorBase grad, TensorBase x, object di
               <dim_loop>cumprod_backward_loop[float], NULL, GRAIN)
     return out
 
-CUMPROD_BACKWARD.kernel = <void*>cumprod_backward_kernel
+CUMPROD_BACKWARD.c_kernel = <void*>cumprod_backward_kernel
 
 def cumprod_backward(TensorBase grad not None, TensorBase x not None, dim):
     """The gradient of cumprod."""
@@ -444,7 +447,7 @@ cdef tuple cummax_kernel(TensorBase x, object dim):
 cdef tuple cummin_kernel(TensorBase x, object dim):
     return running("cummin", x, dim, cummin_loops)
 
-CUMMAX.kernel, CUMMIN.kernel = <void*>cummax_kernel, <void*>cummin_kernel
+CUMMAX.c_kernel, CUMMIN.c_kernel = <void*>cummax_kernel, <void*>cummin_kernel
 
 cdef object run_running(Op op, TensorBase x, object dim, object out):
     cdef object results = run_2(op, x, plain_ints(dim))

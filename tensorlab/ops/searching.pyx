@@ -158,7 +158,7 @@ cdef object bad_sorter(ssize length):
     return IndexOutOfRange(f"searchsorted: the sorter has an index that is out of range for rows of {length} numbers; valid are "
                            f"0 to {length - 1}")
 
-SEARCHSORTED.kernel = <void*>searchsorted_kernel
+SEARCHSORTED.c_kernel = <void*>searchsorted_kernel
 SEARCHSORTED.shape_rule = <void*>searchsorted_result
 
 

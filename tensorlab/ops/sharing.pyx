@@ -9,7 +9,8 @@ import gc
 from cpython.object cimport PyObject
 from libc.string cimport memcpy
 
-from tensorlab._core.storage cimport NO_MEMORY, WRITABLE, Storage, foreign_storage, release
+from tensorlab._core.devices cimport ON_CPU
+from tensorlab._core.storage cimport WRITABLE, Storage, foreign_storage, release
 from tensorlab._core.tensor cimport TensorBase
 
 from tensorlab._core.memory_file import CAN_SHARE, MemoryFile
@@ -44,7 +45,7 @@ def share_memory_(TensorBase self not None):
 
 def is_shared(TensorBase self not None):
     """Is the tensor's memory such that other processes can see it? An empty tensor's is: there is nothing to move."""
-    return self.storage_.guard != NO_MEMORY and (self.storage_.nbytes_ == 0 or isinstance(self.storage_.owner, MemoryFile))
+    return self.storage_.device == ON_CPU and (self.storage_.nbytes_ == 0 or isinstance(self.storage_.owner, MemoryFile))
 
 
 def share_storage(Storage storage not None):
@@ -58,7 +59,7 @@ cdef object share(Storage storage, list tensors):
     cdef char* old
     cdef char* fresh
     cdef TensorBase x
-    if storage.guard == NO_MEMORY:
+    if storage.device != ON_CPU:
         raise NoDataError("share_memory_: on the device 'meta' there are shapes and no data to share")
     if storage.nbytes_ == 0:
         return None

@@ -40,7 +40,7 @@ def view_backward_derivative(grad, view, where):
 cdef TensorBase checked_part(TensorBase out, TensorBase source, object view, object where, str op, str name):
     """The part `view(out, *where)`, which must have the shape of `source`."""
     cdef TensorBase part
-    if not isinstance(view, Op) or not (<Op>view).is_view or (<Op>view).kernel == NULL:
+    if not isinstance(view, Op) or not (<Op>view).is_view or not (<Op>view).is_computable():
         raise TypeError(f"{op}: view must be an op that makes a view, such as select, not {view!r}")
     if not isinstance(where, (tuple, list)) or (<Op>view).arity != 1 + len(where):
         raise TypeError(f"{op}: where must hold the arguments of {(<Op>view).schema} after the tensor, not {where!r}")
@@ -78,7 +78,7 @@ cdef TensorBase view_backward_kernel(TensorBase grad, object shape, object view,
         copy_into(out, wide)
     return out
 
-VIEW_BACKWARD.kernel = <void*>view_backward_kernel
+VIEW_BACKWARD.c_kernel = <void*>view_backward_kernel
 VIEW_BACKWARD.shape_rule = <void*>view_backward_result
 
 
@@ -107,7 +107,7 @@ cdef TensorBase view_scatter_kernel(TensorBase x, TensorBase source, object view
     copy_into(part, source)
     return out
 
-VIEW_SCATTER.kernel = <void*>view_scatter_kernel
+VIEW_SCATTER.c_kernel = <void*>view_scatter_kernel
 
 
 # ---------------------------------------------------------------- select
@@ -146,7 +146,7 @@ cdef TensorBase select_kernel(TensorBase x, object dim, object index):
     read_place(x, dim, index, &at, &i)
     return selected(x, at, i)
 
-SELECT.kernel = <void*>select_kernel
+SELECT.c_kernel = <void*>select_kernel
 
 
 def select(TensorBase input not None, dim, index):
@@ -198,7 +198,7 @@ cdef TensorBase slice_kernel(TensorBase x, object dim, object start, object leng
                               f"{x.sizes[at]}")
     return part_of(x, at, first, n, by)
 
-SLICE.kernel = <void*>slice_kernel
+SLICE.c_kernel = <void*>slice_kernel
 
 cdef TensorBase slice_dim(TensorBase x, int dim, ssize start, ssize length, ssize step):
     """start, start + step, ...: `length` indices, all in range."""
@@ -278,7 +278,7 @@ cdef TensorBase diagonal_kernel(TensorBase x, object offset, object dim1, object
     strides[ndim] = x.strides[first] + x.strides[second]
     return alias_as(x, ndim + 1, sizes, strides, data)
 
-DIAGONAL.kernel = <void*>diagonal_kernel
+DIAGONAL.c_kernel = <void*>diagonal_kernel
 
 def diagonal(TensorBase input not None, offset=0, dim1=0, dim2=1):
     """A view of a diagonal of two dimensions, which come together as the last one.
@@ -325,7 +325,7 @@ cdef TensorBase unfold_kernel(TensorBase x, object dimension, object size, objec
         strides[at] = x.strides[at] * by
     return alias_as(x, x.ndim_ + 1, sizes, strides, x.data_)
 
-UNFOLD.kernel = <void*>unfold_kernel
+UNFOLD.c_kernel = <void*>unfold_kernel
 
 def unfold(TensorBase self not None, dimension, size, step):
     """A view of all windows of a dimension; the windows' elements become the last dimension.

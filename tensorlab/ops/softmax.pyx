@@ -123,7 +123,7 @@ cdef TensorBase softmax_kernel(TensorBase x, object dim, object dtype):
     cdef int d = dim_of(dim, x, "softmax")
     return run_along(x, None, d, softmax_dtype(x, dtype, "softmax"), &softmax_loops)
 
-SOFTMAX.kernel = <void*>softmax_kernel
+SOFTMAX.c_kernel = <void*>softmax_kernel
 
 @SOFTMAX.derivative("x")
 def softmax_derivative(grad, out, dim):
@@ -191,7 +191,7 @@ cdef Op SOFTMAX_BACKWARD = Op("softmax_backward(Tensor grad, Tensor y, int dim) 
 cdef TensorBase softmax_backward_kernel(TensorBase grad, TensorBase y, object dim):
     return run_backward(grad, y, dim, "softmax_backward", &softmax_backward_loops)
 
-SOFTMAX_BACKWARD.kernel = <void*>softmax_backward_kernel
+SOFTMAX_BACKWARD.c_kernel = <void*>softmax_backward_kernel
 
 @SOFTMAX_BACKWARD.derivative("grad")
 def softmax_backward_derivative_grad(grad, y, dim):
@@ -237,7 +237,7 @@ cdef TensorBase log_softmax_kernel(TensorBase x, object dim, object dtype):
     cdef int d = dim_of(dim, x, "log_softmax")
     return run_along(x, None, d, softmax_dtype(x, dtype, "log_softmax"), &log_softmax_loops)
 
-LOG_SOFTMAX.kernel = <void*>log_softmax_kernel
+LOG_SOFTMAX.c_kernel = <void*>log_softmax_kernel
 
 @LOG_SOFTMAX.derivative("x")
 def log_softmax_derivative(grad, out, dim):
@@ -306,7 +306,7 @@ cdef Op LOG_SOFTMAX_BACKWARD = Op("log_softmax_backward(Tensor grad, Tensor y, i
 cdef TensorBase log_softmax_backward_kernel(TensorBase grad, TensorBase y, object dim):
     return run_backward(grad, y, dim, "log_softmax_backward", &log_softmax_backward_loops)
 
-LOG_SOFTMAX_BACKWARD.kernel = <void*>log_softmax_backward_kernel
+LOG_SOFTMAX_BACKWARD.c_kernel = <void*>log_softmax_backward_kernel
 
 @LOG_SOFTMAX_BACKWARD.derivative("grad")
 def log_softmax_backward_derivative_grad(grad, y, dim):

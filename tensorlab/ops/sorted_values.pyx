@@ -85,7 +85,7 @@ cdef TensorBase sorted_values_result(TensorBase x, object dim):
     dim_of(dim, x, "sorted_values")
     return empty_like(x, x.dtype_)
 
-SORTED_VALUES.kernel = <void*>sorted_values_kernel
+SORTED_VALUES.c_kernel = <void*>sorted_values_kernel
 SORTED_VALUES.shape_rule = <void*>sorted_values_result
 
 cdef TensorBase sorted_values(TensorBase x, int dim):

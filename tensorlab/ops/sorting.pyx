@@ -11,14 +11,14 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, u
 from libc.string cimport memcpy, memset
 
 from tensorlab._core.dispatch cimport run_3
-from tensorlab._core.out_argument cimport NO_DERIVATIVE, NO_PARTIAL_OVERLAP, store_out, store_outs
+from tensorlab._core.out_argument cimport NO_DERIVATIVE, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_ITEMSIZE, UINT8, item_size, kernel_dtype, number,
 )
 from tensorlab._core.graph cimport dim_of
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.tensor cimport TensorBase, empty_like
+from tensorlab._core.tensor cimport TensorBase, empty_like, result_like
 from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, start_iterator
 from tensorlab.ops.reductions cimport to_sources
 
@@ -179,6 +179,10 @@ def sort_derivative(grads, x_shape, dim, indices):
 cdef tuple sort_along_dim(TensorBase x, int dim, bint descending):
     """(values, indices), laid out as x is."""
     cdef TensorBase values = empty_like(x, x.dtype_), indices = empty_like(x, INT64)
+    sort_to(values, indices, x, dim, descending)
+    return values, indices
+
+cdef int sort_to(TensorBase values, TensorBase indices, TensorBase x, int dim, bint descending) except -1:
     cdef int kernel = kernel_dtype(x.dtype_)
     cdef ssize n = x.sizes[dim] if x.ndim_ > 0 else 1
     cdef SortParameters parameters
@@ -193,17 +197,21 @@ cdef tuple sort_along_dim(TensorBase x, int dim, bint descending):
     add_operand(&iter, indices, dim, INT64, True)
     add_operand(&iter, x, dim, kernel, False)
     iter.scratch = n * 4 + 64 + scratch_bytes(n)
-    dim_apply(&iter, sort_loop_of, &parameters, GRAIN)
-    return values, indices
+    return dim_apply(&iter, sort_loop_of, &parameters, GRAIN)
 
 cdef void sort_loop_of(void** data, ssize n, void* parameters) noexcept nogil:
     sort_loop(data, n, <SortParameters*>parameters)
 
-cdef tuple sort_kernel(TensorBase x, object dim, object descending):
-    cdef bint descends = descending
-    return sort_along_dim(x, dim_of(dim, x, "sort"), descends)
+@STABLE_SORT.infer
+@SORT.infer
+def sort_infer(TensorBase x, dim, descending):
+    dim_of(dim, x, "sort")
+    return result_like(x, x.dtype_), result_like(x, INT64)
 
-SORT.kernel = STABLE_SORT.kernel = <void*>sort_kernel
+@STABLE_SORT.kernel
+@SORT.kernel
+def sort_kernel(TensorBase values, TensorBase indices, TensorBase x, dim, bint descending):
+    sort_to(values, indices, x, dim_of(dim, x, "sort"), descending)
 
 def sort(TensorBase input not None, dim=-1, bint descending=False, *, bint stable=False, out=None):
     """Sort along a dimension.
@@ -230,10 +238,8 @@ def sort(TensorBase input not None, dim=-1, bint descending=False, *, bint stabl
     >>> values, indices
     (tensor([1., 2., 3.]), tensor([1, 2, 0]))
     """
-    results = run_3(STABLE_SORT if stable else SORT, input, dim_of(dim, input, "sort"), descending)
-    if out is not None:
-        results = store_outs("sort", results, out, (input,), NO_PARTIAL_OVERLAP)
-    return return_types.sort(results)
+    return return_types.sort(run_3(STABLE_SORT if stable else SORT, input, dim_of(dim, input, "sort"), descending, out,
+                                   NO_PARTIAL_OVERLAP))
 
 
 # ---------------------------------------------------------------- argsort

@@ -77,7 +77,7 @@ cdef tuple split_kernel(TensorBase x, object dim, object lengths):
     raise ShapeError(f"split_with_sizes: the sizes {lengths} must be at least 0 and add up to {size}, the size of dimension "
                      f"{at}")
 
-SPLIT.kernel = SPLIT_WITH_SIZES.kernel = <void*>split_kernel
+SPLIT.c_kernel = SPLIT_WITH_SIZES.c_kernel = <void*>split_kernel
 
 
 cdef object cut_evenly(TensorBase x, int dim, ssize length):
@@ -189,7 +189,7 @@ cdef tuple unbind_kernel(TensorBase x, object dim):
         outputs.append(alias_as(x, x.ndim_ - 1, sizes, strides, x.data_ + k * x.strides[at] * item_size[x.dtype_]))
     return tuple(outputs)
 
-UNBIND.kernel = <void*>unbind_kernel
+UNBIND.c_kernel = <void*>unbind_kernel
 
 def unbind(TensorBase input not None, dim=0):
     """Views of all indices of a dimension, which disappears.

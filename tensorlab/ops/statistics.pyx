@@ -187,7 +187,7 @@ cdef TensorBase var_kernel(TensorBase x, object dim, object keepdim, object corr
 cdef TensorBase std_kernel(TensorBase x, object dim, object keepdim, object correction):
     return spread_of("std", x, dim, keepdim, correction, True)
 
-VAR.kernel, STD.kernel = <void*>var_kernel, <void*>std_kernel
+VAR.c_kernel, STD.c_kernel = <void*>var_kernel, <void*>std_kernel
 
 cdef object var_gradient(TensorBase grad, TensorBase x, object dim, bint keepdim, double correction):
     cdef double divisor = reduced_count(x, read_dims(dim, ndim_of(x), "var")) - correction
@@ -326,7 +326,7 @@ cdef TensorBase logsumexp_kernel(TensorBase x, object dim, object keepdim):
         copy_into(out, totals)
     return out
 
-LOGSUMEXP.kernel, LOGSUMEXP.shape_rule = <void*>logsumexp_kernel, <void*>logsumexp_result
+LOGSUMEXP.c_kernel, LOGSUMEXP.shape_rule = <void*>logsumexp_kernel, <void*>logsumexp_result
 
 @LOGSUMEXP.derivative("x")
 def logsumexp_derivative(grad, x, out, dim, keepdim):

@@ -131,7 +131,7 @@ cdef TensorBase as_strided_kernel(TensorBase x, object size, object stride, obje
     check_bounds(x, &to, "as_strided")
     return alias_as(x, to.ndim, to.sizes, to.strides, x.storage_.address + to.offset * item_size[x.dtype_])
 
-AS_STRIDED.kernel = <void*>as_strided_kernel
+AS_STRIDED.c_kernel = <void*>as_strided_kernel
 
 cdef tuple geometry_arguments(TensorBase x, object size, object stride, object storage_offset):
     """The op's arguments from those of the public functions."""
@@ -178,7 +178,7 @@ cdef TensorBase as_strided_inplace_kernel(TensorBase self, object size, object s
     return change_layout(AS_STRIDED, self, (self, size, stride, storage_offset, x_stride, x_offset), to.ndim, to.sizes,
                          to.strides, self.storage_.address + to.offset * item_size[self.dtype_])
 
-AS_STRIDED_.kernel, AS_STRIDED_.records_itself = <void*>as_strided_inplace_kernel, True
+AS_STRIDED_.c_kernel, AS_STRIDED_.records_itself = <void*>as_strided_inplace_kernel, True
 
 def as_strided_(TensorBase self not None, size, stride, storage_offset=None):
     """`as_strided` of the tensor itself."""
@@ -282,7 +282,7 @@ cdef TensorBase restride_kernel(TensorBase x, object size, object stride, object
     # a view, as PyTorch's is; when the backward pass is recorded, it has a history of its own instead
     return out if thread_state().grad_enabled else as_view(memory, out, VIEW_DEFAULT)
 
-RESTRIDE.kernel = <void*>restride_kernel
+RESTRIDE.c_kernel = <void*>restride_kernel
 RESTRIDE.shape_rule = <void*>restride_result
 
 

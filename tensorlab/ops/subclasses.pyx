@@ -22,7 +22,7 @@ cdef TensorBase as_subclass_kernel(TensorBase x, object cls):
         raise TypeError(f"as_subclass: the class is {cls!r}; expected one that inherits tensorlab.Tensor")
     return subclass_of(x, cls, False)
 
-AS_SUBCLASS.kernel = <void*>as_subclass_kernel
+AS_SUBCLASS.c_kernel = <void*>as_subclass_kernel
 
 def as_subclass(TensorBase self not None, cls):
     """The same elements as a tensor of class `cls`: a view, through which gradients flow back.

@@ -24,7 +24,8 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.layout cimport MAX_NDIM, int_argument, plain_ints, ssize, wrap_dim
 from tensorlab._core.loop_nest cimport IndexCounter, count_along, next_index, start_counter
 from tensorlab._core.iterator cimport contiguous_copy, copy_into
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_tensor, memory_of, meta_tensor
+from tensorlab._core.devices cimport ON_META
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_tensor, memory_of, tensor_on
 from tensorlab.ops.copying cimport run_row_major_clone
 from tensorlab.ops.factories cimport check_layout, device_or_default
 from tensorlab.ops.filling cimport zeros_beside, zeros_tensor
@@ -214,7 +215,7 @@ cdef TensorBase triangle_indices_shape(object row, object col, object offset, bi
     cdef Triangle triangle = read_triangle(row, col, offset, lower, dtype, where)
     cdef ssize[2] sizes
     sizes[0], sizes[1] = 2, triangle.count
-    return meta_tensor(triangle.dtype, 2, sizes, NULL)
+    return tensor_on(ON_META, triangle.dtype, 2, sizes, NULL)
 
 
 cdef Op TRIL_INDICES = Op("tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=None, Device? device=None) "
@@ -234,8 +235,8 @@ cdef TensorBase tril_indices_shape(object row, object col, object offset, object
 cdef TensorBase triu_indices_shape(object row, object col, object offset, object dtype, object device):
     return triangle_indices_shape(row, col, offset, False, dtype, "triu_indices")
 
-TRIL_INDICES.kernel, TRIL_INDICES.shape_rule = <void*>tril_indices_kernel, <void*>tril_indices_shape
-TRIU_INDICES.kernel, TRIU_INDICES.shape_rule = <void*>triu_indices_kernel, <void*>triu_indices_shape
+TRIL_INDICES.c_kernel, TRIL_INDICES.shape_rule = <void*>tril_indices_kernel, <void*>tril_indices_shape
+TRIU_INDICES.c_kernel, TRIU_INDICES.shape_rule = <void*>triu_indices_kernel, <void*>triu_indices_shape
 
 
 def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
@@ -283,7 +284,7 @@ cdef TensorBase diag_embed_kernel(TensorBase x, object offset, object dim1, obje
     copy_into(diagonal_kernel(out, above, first, second), x)
     return out
 
-DIAG_EMBED.kernel = <void*>diag_embed_kernel
+DIAG_EMBED.c_kernel = <void*>diag_embed_kernel
 
 def diag_embed(TensorBase input not None, offset=0, dim1=-2, dim2=-1):
     """Matrices with the last dimension of `input` on a diagonal, and zeros elsewhere.
@@ -334,7 +335,7 @@ cdef TensorBase trace_kernel(TensorBase x):
         raise UnsupportedDType("trace: bools cannot be summed so; convert with .to() first, or count them with diagonal().sum()")
     return sum_into(diagonal_kernel(x, 0, 0, 1), 1, False, x.dtype_ if is_floating(x.dtype_) else INT64, NULL, 0)
 
-TRACE.kernel = <void*>trace_kernel
+TRACE.c_kernel = <void*>trace_kernel
 
 def trace(TensorBase input not None):
     """The sum of a matrix's diagonal; of integers in int64.
@@ -409,7 +410,7 @@ cdef TensorBase block_diag_kernel(object tensors, object shapes):
         column += x.sizes[1]
     return out
 
-BLOCK_DIAG.kernel = <void*>block_diag_kernel
+BLOCK_DIAG.c_kernel = <void*>block_diag_kernel
 
 def block_diag(*tensors):
     """A matrix with the given ones along its diagonal, and zeros elsewhere; vectors count as rows.

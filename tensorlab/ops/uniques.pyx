@@ -49,7 +49,7 @@ cdef tuple runs_kernel(TensorBase is_new, TensorBase order):
         to[at] = run
     return counts, inverse
 
-RUNS.kernel = <void*>runs_kernel
+RUNS.c_kernel = <void*>runs_kernel
 
 
 cdef object marks(object x):

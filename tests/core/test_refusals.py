@@ -58,7 +58,7 @@ REFUSED = {
     "an op without a kernel": (
         lambda: undeclared("without_kernel")(T.ones(1)),
         NotImplementedError,
-        "without_kernel: the op has been declared, but it has no kernel",
+        "without_kernel: the op has been declared, but it has neither infer",
     ),
     "a derivative that asks for something unknown": (
         lambda: undeclared("odd_formula").derivative("x")(lambda grad, what: grad),

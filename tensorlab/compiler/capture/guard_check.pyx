@@ -30,7 +30,7 @@ from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.modes cimport ThreadState, thread_state
 from tensorlab._core.overrides cimport are_modes_anywhere
-from tensorlab._core.placement cimport is_meta_by_default
+from tensorlab._core.devices cimport default_device
 from tensorlab._core.settings_number cimport settings_number
 from tensorlab._core.tensor cimport TensorBase, is_meta, offset_of
 
@@ -123,7 +123,8 @@ cdef struct Entry:
 cdef struct TensorRecord:
     PyObject* cls
     int dtype, ndim
-    bint needs_grad, wants_grad, on_meta, is_view, is_inference, has_hooks
+    int device
+    bint needs_grad, wants_grad, is_view, is_inference, has_hooks
     bint checks_offset
     ssize offset
     ssize* layout           # sizes, then strides
@@ -236,7 +237,8 @@ cdef class GuardCheck(Matcher):
     cdef list trusted_values        # for each: what `trust` was given
     cdef int trusted_count
     cdef public object registry     # the token of abc, if it counts
-    cdef bint grad_mode, inference, meta_by_default
+    cdef bint grad_mode, inference
+    cdef int default_device
     cdef long settings              # the number of those of the process
     cdef int default_dtype
     cdef object kept                # what the records point at
@@ -256,7 +258,7 @@ cdef class GuardCheck(Matcher):
         self.trusted_values = []
         self.argument_count = argument_count
         self.grad_mode, self.inference, self.default_dtype = state.grad_mode, state.inference, default_float()
-        self.meta_by_default, self.settings = is_meta_by_default(), settings_number()
+        self.default_device, self.settings = default_device(), settings_number()
         self.records = <Record*>zeroed(len(records) * sizeof(Record))
         self.entries = <Entry*>zeroed(entries * sizeof(Entry))
         self.tensors = <TensorRecord*>zeroed(len(records) * sizeof(TensorRecord))
@@ -422,7 +424,7 @@ cdef class GuardCheck(Matcher):
         cdef ThreadState* state = thread_state()
         return (state.grad_mode == self.grad_mode and state.inference == self.inference and state.packing == NULL
                 and (state.layers == NULL or PyList_GET_SIZE(<object>state.layers) == 0)
-                and default_float() == self.default_dtype and is_meta_by_default() == self.meta_by_default
+                and default_float() == self.default_dtype and default_device() == self.default_device
                 and settings_number() == self.settings and not are_modes_anywhere())
 
     cdef bint holds(self, Record* record, tuple args, object kwargs, bint of_any_size) noexcept:
@@ -640,7 +642,7 @@ cdef ssize describe(TensorBase x, TensorRecord* record, ssize* layout):
     """Write down what `is_like` compares; returns how many numbers of the layout there are."""
     cdef int i
     record.cls, record.dtype, record.ndim = <PyObject*>Py_TYPE(x), x.dtype_, x.ndim_
-    record.needs_grad, record.wants_grad, record.on_meta = needs_grad(x), x.wants_grad, is_meta(x)
+    record.needs_grad, record.wants_grad, record.device = needs_grad(x), x.wants_grad, x.storage_.device
     record.is_view, record.is_inference, record.has_hooks = x.base is not None, x.counter is None, has_hooks(x)
     record.offset = offset_of(x)
     record.layout = layout
@@ -666,7 +668,7 @@ cdef inline bint is_like(PyObject* given, TensorRecord* record, bint of_any_size
         if x.sizes[i] != record.layout[i] or x.strides[i] != record.layout[record.ndim + i]:
             return False
     return (needs_grad(x) == record.needs_grad and x.wants_grad == record.wants_grad
-            and is_meta(x) == record.on_meta and (x.base is not None) == record.is_view
+            and x.storage_.device == record.device and (x.base is not None) == record.is_view
             and (x.counter is None) == record.is_inference and has_hooks(x) == record.has_hooks
             and (not record.checks_offset or offset_of(x) == record.offset))
 

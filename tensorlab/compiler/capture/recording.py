@@ -14,7 +14,7 @@ from tensorlab._core.function import FunctionNode
 from tensorlab._core.layers import Layer, entered_layers
 from tensorlab._core.modes import is_grad_enabled, is_inference_mode_enabled
 from tensorlab._core.overrides import active_modes
-from tensorlab._core.placement import get_meta_by_default
+from tensorlab._core.devices import get_default_device
 from tensorlab._core.recording import has_released
 from tensorlab._core.settings_number import get_settings_number
 from tensorlab._tensor import Tensor
@@ -326,7 +326,7 @@ def why_not_now():
         return "runs under saved_tensors_hooks"
     if is_anomaly_enabled():
         return "runs in anomaly mode, which tells the lines of the program"
-    if get_meta_by_default():
+    if get_default_device():
         return "runs where tensors are made on meta unless it says otherwise"
     if Hooked._is_hooked:
         return "runs while hooks are registered for all modules"
@@ -341,7 +341,7 @@ def modes():
         is_grad_enabled(),
         is_inference_mode_enabled(),
         get_default_dtype(),
-        get_meta_by_default(),
+        get_default_device(),
         get_settings_number(),
         len(active_modes()),
         is_packing(),

@@ -336,7 +336,7 @@ cdef TensorBase index_kernel(TensorBase x, object indices):
 cdef TensorBase index_shape(TensorBase x, object indices):
     return index_result(x, as_list(indices, "index"), "index")
 
-INDEX.kernel, INDEX.shape_rule = <void*>index_kernel, <void*>index_shape
+INDEX.c_kernel, INDEX.shape_rule = <void*>index_kernel, <void*>index_shape
 
 cdef list as_list(object indices, str where):
     cdef list found = list(indices)
@@ -378,7 +378,7 @@ cdef TensorBase index_backward_shape(TensorBase grad, object indices, object sha
         write_indexed(out, as_list(indices, "index_backward"), grad, ADD, "index_backward", False)
     return out
 
-INDEX_BACKWARD.kernel, INDEX_BACKWARD.shape_rule = <void*>index_backward_kernel, <void*>index_backward_shape
+INDEX_BACKWARD.c_kernel, INDEX_BACKWARD.shape_rule = <void*>index_backward_kernel, <void*>index_backward_shape
 
 cdef object run_index_backward(TensorBase grad, list indices, object shape):
     return run_3(INDEX_BACKWARD, grad, indices, shape)

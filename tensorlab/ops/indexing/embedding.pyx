@@ -74,7 +74,7 @@ cdef TensorBase embedding_shape(TensorBase weight, TensorBase indices, object pa
     check_meta(weight)
     return in_shape(select_result(weight, 0, as_vector(index), "embedding"), index)
 
-EMBEDDING.kernel, EMBEDDING.shape_rule = <void*>embedding_kernel, <void*>embedding_shape
+EMBEDDING.c_kernel, EMBEDDING.shape_rule = <void*>embedding_kernel, <void*>embedding_shape
 
 
 # ---------------------------------------------------------------- how often each row is used
@@ -109,7 +109,7 @@ cdef TensorBase embedding_uses_kernel(TensorBase indices, object rows):
         count[i] = max(count[i], <int64_t>1)
     return counts
 
-EMBEDDING_USES.kernel, EMBEDDING_USES.shape_rule = <void*>embedding_uses_kernel, <void*>uses_zeros
+EMBEDDING_USES.c_kernel, EMBEDDING_USES.shape_rule = <void*>embedding_uses_kernel, <void*>uses_zeros
 
 
 # ---------------------------------------------------------------- embedding_backward
@@ -155,7 +155,7 @@ cdef TensorBase embedding_backward_kernel(TensorBase grad, TensorBase indices, o
         memset(memory_of(out) + padding * row_bytes, 0, row_bytes)
     return out
 
-EMBEDDING_BACKWARD.kernel, EMBEDDING_BACKWARD.shape_rule = <void*>embedding_backward_kernel, <void*>embedding_backward_zeros
+EMBEDDING_BACKWARD.c_kernel, EMBEDDING_BACKWARD.shape_rule = <void*>embedding_backward_kernel, <void*>embedding_backward_zeros
 
 
 # ---------------------------------------------------------------- the public functions
@@ -272,7 +272,7 @@ cdef TensorBase one_hot_shape(TensorBase x, object num_classes):
         refuse_meta()                                   # the largest position is needed
     return one_hot_zeros(x, num_classes)
 
-ONE_HOT.kernel, ONE_HOT.shape_rule = <void*>one_hot_kernel, <void*>one_hot_shape
+ONE_HOT.c_kernel, ONE_HOT.shape_rule = <void*>one_hot_kernel, <void*>one_hot_shape
 
 def one_hot(TensorBase input not None, ssize num_classes=-1):
     """Vectors of zeros with a one at a position.

@@ -322,7 +322,7 @@ cdef TensorBase embedding_bag_kernel(TensorBase weight, TensorBase indices, Tens
     run_bags(&job, sum_share, job.bags, index)
     return in_type(out, weight.dtype_)
 
-EMBEDDING_BAG.kernel, EMBEDDING_BAG.shape_rule = <void*>embedding_bag_kernel, <void*>embedding_bag_shape
+EMBEDDING_BAG.c_kernel, EMBEDDING_BAG.shape_rule = <void*>embedding_bag_kernel, <void*>embedding_bag_shape
 
 
 # ---------------------------------------------------------------- embedding_bag_backward
@@ -363,7 +363,7 @@ cdef TensorBase embedding_bag_backward_rule(TensorBase grad_out, TensorBase indi
     return in_type(embedding_bag_backward_shape(grad_out, indices, offsets, per_sample_weights, rows, mean, padding_idx),
                    grad_out.dtype_)
 
-EMBEDDING_BAG_BACKWARD.kernel = <void*>embedding_bag_backward_kernel
+EMBEDDING_BAG_BACKWARD.c_kernel = <void*>embedding_bag_backward_kernel
 EMBEDDING_BAG_BACKWARD.shape_rule = <void*>embedding_bag_backward_rule
 
 
@@ -401,7 +401,7 @@ cdef TensorBase embedding_bag_weights_backward_kernel(TensorBase grad_out, Tenso
     run_bags(&job, multiply_share, job.bags, index)
     return in_type(out, weight.dtype_)
 
-EMBEDDING_BAG_WEIGHTS_BACKWARD.kernel = <void*>embedding_bag_weights_backward_kernel
+EMBEDDING_BAG_WEIGHTS_BACKWARD.c_kernel = <void*>embedding_bag_weights_backward_kernel
 EMBEDDING_BAG_WEIGHTS_BACKWARD.shape_rule = <void*>embedding_bag_weights_backward_shape
 
 
@@ -427,7 +427,7 @@ cdef TensorBase embedding_bag_largest_kernel(TensorBase weight, TensorBase indic
     run_bags(&job, largest_share, job.bags, index)
     return rows
 
-EMBEDDING_BAG_LARGEST.kernel = <void*>embedding_bag_largest_kernel
+EMBEDDING_BAG_LARGEST.c_kernel = <void*>embedding_bag_largest_kernel
 EMBEDDING_BAG_LARGEST.shape_rule = <void*>embedding_bag_largest_shape
 
 

@@ -57,7 +57,7 @@ cdef TensorBase gather_shape(TensorBase x, object dim, TensorBase index):
     check_index(x, dim_of(dim, x, "gather"), index, "gather")
     return empty_beside(x, x.dtype_, index.ndim_, index.sizes)
 
-GATHER.kernel = <void*>gather_kernel
+GATHER.c_kernel = <void*>gather_kernel
 GATHER.shape_rule = <void*>gather_shape
 
 def gather(TensorBase input not None, dim, index, *, bint sparse_grad=False, out=None):
@@ -115,7 +115,7 @@ cdef TensorBase gather_backward_shape(TensorBase grad, object dim, TensorBase in
     check_meta(grad)
     return gather_backward_result(grad, dim, index, shape)
 
-GATHER_BACKWARD.kernel = <void*>gather_backward_kernel
+GATHER_BACKWARD.c_kernel = <void*>gather_backward_kernel
 GATHER_BACKWARD.shape_rule = <void*>gather_backward_shape
 
 
@@ -301,7 +301,7 @@ cdef TensorBase wrap_index_kernel(TensorBase index, object size, object from_end
             to[i] = at + bound
     return out
 
-WRAP_INDEX.kernel = <void*>wrap_index_kernel
+WRAP_INDEX.c_kernel = <void*>wrap_index_kernel
 WRAP_INDEX.shape_rule = <void*>wrap_index_result
 
 def wrap_index(TensorBase index not None, size, from_end, where):

@@ -108,7 +108,7 @@ cdef TensorBase getitem_kernel(TensorBase x, object index):
     return view_of(x, &subscript)
 
 for _op in VIEW_OPS:
-    (<Op>_op).kernel = <void*>getitem_kernel
+    (<Op>_op).c_kernel = <void*>getitem_kernel
 
 cdef inline TensorBase make_view(TensorBase x, Subscript* subscript, object index):
     """The view of x that a plain subscript describes."""
@@ -138,7 +138,7 @@ cdef TensorBase getitem_backward_kernel(TensorBase grad, object index, object sh
     copy_into(part, grad)
     return out
 
-GETITEM_BACKWARD.kernel = <void*>getitem_backward_kernel
+GETITEM_BACKWARD.c_kernel = <void*>getitem_backward_kernel
 
 
 # ---------------------------------------------------------------- x[index]

@@ -148,7 +148,7 @@ cdef TensorBase index_select_shape(TensorBase x, object dim, TensorBase index):
     check_meta(x)
     return select_result(x, d, index_vector(index, "index_select"), "index_select")
 
-INDEX_SELECT.kernel, INDEX_SELECT.shape_rule = <void*>index_select_kernel, <void*>index_select_shape
+INDEX_SELECT.c_kernel, INDEX_SELECT.shape_rule = <void*>index_select_kernel, <void*>index_select_shape
 
 def index_select(TensorBase input not None, dim, index, *, out=None):
     """The slices of `input` along one dimension that a vector of indices names.
@@ -204,7 +204,7 @@ cdef TensorBase index_select_backward_shape(TensorBase grad, object dim, TensorB
     check_meta(grad)
     return index_select_backward_result(grad, dim, index, shape)
 
-INDEX_SELECT_BACKWARD.kernel = <void*>index_select_backward_kernel
+INDEX_SELECT_BACKWARD.c_kernel = <void*>index_select_backward_kernel
 INDEX_SELECT_BACKWARD.shape_rule = <void*>index_select_backward_shape
 
 
@@ -512,7 +512,7 @@ cdef TensorBase take_shape(TensorBase x, TensorBase index):
     check_take(index)
     return index_result(as_row(x), [index if index.is_contiguous_ else contiguous_copy(index)], "take")
 
-TAKE_OP.kernel, TAKE_OP.shape_rule = <void*>take_kernel, <void*>take_shape
+TAKE_OP.c_kernel, TAKE_OP.shape_rule = <void*>take_kernel, <void*>take_shape
 
 def take(TensorBase input not None, index, *, out=None):
     """Elements by their position in `input` read as one row.

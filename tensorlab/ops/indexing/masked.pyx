@@ -62,7 +62,7 @@ cdef TensorBase masked_select_shape(TensorBase x, TensorBase mask):
     cdef int ndim = common_shape(x, mask, sizes, "masked_select")
     return index_result(expanded(x, ndim, sizes), [expanded(mask, ndim, sizes)], "masked_select")
 
-MASKED_SELECT.kernel, MASKED_SELECT.shape_rule = <void*>masked_select_kernel, <void*>masked_select_shape
+MASKED_SELECT.c_kernel, MASKED_SELECT.shape_rule = <void*>masked_select_kernel, <void*>masked_select_shape
 
 def masked_select(TensorBase input not None, mask, *, out=None):
     """The elements of `input` where `mask` is True, in row-major order.
@@ -121,7 +121,7 @@ cdef TensorBase masked_scatter_backward_shape(TensorBase grad, TensorBase mask, 
     index_result(grad, [mask_like(grad, mask, "masked_scatter_backward")], "masked_scatter_backward")
     return zeros_beside(grad, grad.dtype_, read_sizes(shape, sizes, "masked_scatter_backward"), sizes)
 
-MASKED_SCATTER_BACKWARD.kernel = <void*>masked_scatter_backward_kernel
+MASKED_SCATTER_BACKWARD.c_kernel = <void*>masked_scatter_backward_kernel
 MASKED_SCATTER_BACKWARD.shape_rule = <void*>masked_scatter_backward_shape
 
 cdef TensorBase mask_like(TensorBase x, TensorBase mask, str where):

@@ -137,7 +137,7 @@ cdef TensorBase nonzero_kernel(TensorBase x):
     strides[1] = columns.sizes[1]
     return alias_as(columns, 2, sizes, strides, columns.data_)
 
-NONZERO.kernel = <void*>nonzero_kernel
+NONZERO.c_kernel = <void*>nonzero_kernel
 
 cdef Op NONZERO_NUMPY = Op("nonzero_numpy(Tensor x) -> Tensor[]")           # PyTorch's name for it
 
@@ -152,7 +152,7 @@ cdef tuple nonzero_numpy_kernel(TensorBase x):
     return tuple([alias_as(columns, 1, &columns.sizes[1], &one, columns.data_ + item_size[INT64] * d * columns.sizes[1])
                   for d in range(x.ndim_)])
 
-NONZERO_NUMPY.kernel = <void*>nonzero_numpy_kernel
+NONZERO_NUMPY.c_kernel = <void*>nonzero_numpy_kernel
 
 
 def nonzero(TensorBase input not None, *, out=None, bint as_tuple=False):

@@ -394,7 +394,7 @@ cdef TensorBase linear_kernel(TensorBase x, TensorBase weight, TensorBase bias, 
 
 cdef Op LINEAR = Op("linear(Tensor x, Tensor weight, Tensor? bias=None, bool weight_is_row_major=True) -> Tensor",
                     node="AddmmBackward0")
-LINEAR.kernel = <void*>linear_kernel
+LINEAR.c_kernel = <void*>linear_kernel
 
 @LINEAR.derivative("x")
 def linear_derivative_x(grad, weight):

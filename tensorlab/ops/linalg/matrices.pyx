@@ -93,7 +93,7 @@ cdef TensorBase mm_kernel(TensorBase x, TensorBase y, object x_is_transposed, ob
     multiply_batch(out, x, y, 1, 0)
     return out
 
-MM.kernel = <void*>mm_kernel
+MM.c_kernel = <void*>mm_kernel
 
 @MM.derivative("x")
 def mm_derivative_x(grad, y, x_is_transposed):
@@ -177,7 +177,7 @@ cdef TensorBase in_dtype(TensorBase x, int dtype):
     copy_into(out, x)
     return out
 
-DOT.kernel = <void*>dot_kernel
+DOT.c_kernel = <void*>dot_kernel
 DOT.shape_rule = <void*>dot_result
 
 def dot(TensorBase input not None, tensor, *, out=None):
@@ -227,7 +227,7 @@ cdef TensorBase matrix_vector_product(TensorBase x, TensorBase y):
     return out
 
 cdef Op MV = Op("mv(Tensor x, Tensor y) -> Tensor", public={"y": "vec"})
-MV.kernel = <void*>mv_kernel
+MV.c_kernel = <void*>mv_kernel
 
 @MV.derivative("x")
 def mv_derivative_x(grad, y):
@@ -276,7 +276,7 @@ cdef TensorBase vm_kernel(TensorBase x, TensorBase y, object y_is_transposed):
     bump_version(out)                                   # PyTorch drops a dimension of its result in place, and its version tells
     return out
 
-VM.kernel = <void*>vm_kernel
+VM.c_kernel = <void*>vm_kernel
 
 @VM.derivative("x")
 def vm_derivative_x(grad, y):
@@ -331,7 +331,7 @@ cdef TensorBase bmm_kernel(TensorBase x, TensorBase y):
     check_inner("bmm", x, y, x.sizes[2], y.sizes[1])
     return batch_forward(x, y, 1, x.sizes)
 
-BMM.kernel = <void*>bmm_kernel
+BMM.c_kernel = <void*>bmm_kernel
 
 @BMM.derivative("x")
 def bmm_derivative_x(grad, y):
@@ -404,7 +404,7 @@ cdef TensorBase matmul_kernel(TensorBase x, TensorBase y, object y_is_transposed
     check_inner("matmul", x, y, x.sizes[x.ndim_ - 1], y.sizes[y.ndim_ - 2])
     return matmul_forward(x, y)
 
-MATMUL.kernel = <void*>matmul_kernel
+MATMUL.c_kernel = <void*>matmul_kernel
 
 @MATMUL.derivative("x")
 def matmul_derivative_x(grad, y):

@@ -36,7 +36,7 @@ cdef TensorBase nuclear_norm_result(TensorBase x):
 cdef TensorBase nuclear_norm_kernel(TensorBase x):
     return filled(nuclear_norm_result(x), decompose(x)[1].sum(-1))
 
-NUCLEAR_NORM.kernel, NUCLEAR_NORM.shape_rule = <void*>nuclear_norm_kernel, <void*>nuclear_norm_result
+NUCLEAR_NORM.c_kernel, NUCLEAR_NORM.shape_rule = <void*>nuclear_norm_kernel, <void*>nuclear_norm_result
 
 @NUCLEAR_NORM.derivative("x")
 def nuclear_norm_derivative(grad, x):
@@ -58,7 +58,7 @@ cdef TensorBase polar_factor_kernel(TensorBase x):
     u, _, v_t = decompose(x)
     return filled(like(x), u @ v_t)
 
-POLAR_FACTOR.kernel, POLAR_FACTOR.shape_rule = <void*>polar_factor_kernel, <void*>like
+POLAR_FACTOR.c_kernel, POLAR_FACTOR.shape_rule = <void*>polar_factor_kernel, <void*>like
 
 @POLAR_FACTOR.derivative("x")
 def polar_factor_derivative(grad, x):
@@ -88,7 +88,7 @@ cdef object inverse(object numbers):
     """1 / x, and 0 for 0, where the norm has a kink."""
     return np.divide(1, numbers, out=np.zeros_like(numbers), where=numbers != 0)
 
-POLAR_FACTOR_BACKWARD.kernel = <void*>polar_factor_backward_kernel
+POLAR_FACTOR_BACKWARD.c_kernel = <void*>polar_factor_backward_kernel
 POLAR_FACTOR_BACKWARD.shape_rule = <void*>polar_factor_backward_result
 
 @POLAR_FACTOR_BACKWARD.derivative("grad")

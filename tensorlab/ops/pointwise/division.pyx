@@ -175,7 +175,7 @@ cdef TensorBase check_divisors_kernel(TensorBase y, object where):
     check_divisors(y, where)
     return check_divisors_result(y, where)
 
-CHECK_DIVISORS.kernel = <void*>check_divisors_kernel
+CHECK_DIVISORS.c_kernel = <void*>check_divisors_kernel
 CHECK_DIVISORS.shape_rule = <void*>check_divisors_result
 
 cdef int refuse_zero(str where, object x, object y) except -1:

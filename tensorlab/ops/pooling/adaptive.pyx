@@ -78,9 +78,9 @@ cdef TensorBase adaptive_avg_pool_backward_kernel(TensorBase grad, object sizes,
     check_gradient(grad, windows, "adaptive_avg_pool_backward")
     return spread_over_windows(grad, windows, 0, ints_of(sizes))
 
-ADAPTIVE_AVG_POOL2D.kernel = ADAPTIVE_AVG_POOL3D.kernel = <void*>adaptive_avg_pool_kernel
+ADAPTIVE_AVG_POOL2D.c_kernel = ADAPTIVE_AVG_POOL3D.c_kernel = <void*>adaptive_avg_pool_kernel
 ADAPTIVE_AVG_POOL2D.shape_rule = ADAPTIVE_AVG_POOL3D.shape_rule = <void*>adaptive_avg_pool_result
-ADAPTIVE_AVG_POOL_BACKWARD.kernel = <void*>adaptive_avg_pool_backward_kernel
+ADAPTIVE_AVG_POOL_BACKWARD.c_kernel = <void*>adaptive_avg_pool_backward_kernel
 ADAPTIVE_AVG_POOL_BACKWARD.shape_rule = <void*>adaptive_avg_pool_backward_result
 
 @ADAPTIVE_AVG_POOL2D.derivative("x")
@@ -139,7 +139,7 @@ cdef tuple adaptive_max_pool_kernel(TensorBase x, object output_size):
     cdef tuple windows = split(x, None, output_size, "adaptive_max_pool")
     return max_of_windows(x, windows, lengths_of(windows), (1,) * len(windows), False)
 
-ADAPTIVE_MAX_POOL2D.kernel = ADAPTIVE_MAX_POOL3D.kernel = <void*>adaptive_max_pool_kernel
+ADAPTIVE_MAX_POOL2D.c_kernel = ADAPTIVE_MAX_POOL3D.c_kernel = <void*>adaptive_max_pool_kernel
 ADAPTIVE_MAX_POOL2D.shape_rule = ADAPTIVE_MAX_POOL3D.shape_rule = <void*>adaptive_max_pool_result
 
 @ADAPTIVE_MAX_POOL2D.derivative("x")

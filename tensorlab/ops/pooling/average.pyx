@@ -184,9 +184,9 @@ cdef TensorBase avg_pool_backward_kernel(TensorBase grad, object sizes, object k
     check_gradient(grad, windows, "avg_pool_backward")
     return spread_over_windows(grad, windows, divisor_override or 0, ints_of(sizes))
 
-AVG_POOL2D.kernel = AVG_POOL3D.kernel = <void*>avg_pool_kernel
+AVG_POOL2D.c_kernel = AVG_POOL3D.c_kernel = <void*>avg_pool_kernel
 AVG_POOL2D.shape_rule = AVG_POOL3D.shape_rule = <void*>avg_pool_result
-AVG_POOL_BACKWARD.kernel, AVG_POOL_BACKWARD.shape_rule = <void*>avg_pool_backward_kernel, <void*>avg_pool_backward_result
+AVG_POOL_BACKWARD.c_kernel, AVG_POOL_BACKWARD.shape_rule = <void*>avg_pool_backward_kernel, <void*>avg_pool_backward_result
 
 @AVG_POOL2D.derivative("x")
 @AVG_POOL3D.derivative("x")

@@ -111,7 +111,7 @@ cdef tuple fractional_kernel(TensorBase x, object kernel_size, object output_siz
     windows = drawn_windows(x, kernels, wanted, random_samples, where)
     return max_of_windows(x, windows, wanted, (1,) * len(kernels), True)
 
-FRACTIONAL2D.kernel = FRACTIONAL3D.kernel = <void*>fractional_kernel
+FRACTIONAL2D.c_kernel = FRACTIONAL3D.c_kernel = <void*>fractional_kernel
 FRACTIONAL2D.shape_rule = FRACTIONAL3D.shape_rule = <void*>fractional_result
 
 @FRACTIONAL2D.derivative("x")

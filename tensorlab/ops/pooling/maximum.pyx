@@ -256,7 +256,7 @@ cdef tuple max_pool_kernel(TensorBase x, object kernel_size, object stride, obje
     windows = max_windows(x, kernel_size, stride, padding, dilation, ceil_mode)
     return max_of_windows(x, windows, lengths_of(windows), ints_of(dilation), False)
 
-MAX_POOL2D.kernel = MAX_POOL3D.kernel = <void*>max_pool_kernel
+MAX_POOL2D.c_kernel = MAX_POOL3D.c_kernel = <void*>max_pool_kernel
 MAX_POOL2D.shape_rule = MAX_POOL3D.shape_rule = <void*>max_pool_result
 
 @MAX_POOL2D.derivative("x")

@@ -481,7 +481,7 @@ cdef void add_biases(real* out, const real* bias_ih, const real* bias_hh, Layer*
         else:
             out[k + layer.width] = bias_hh[k]
 
-RECURRENT_LAYER.kernel = <void*>recurrent_layer_kernel
+RECURRENT_LAYER.c_kernel = <void*>recurrent_layer_kernel
 RECURRENT_LAYER.shape_rule = <void*>recurrent_layer_result
 
 @RECURRENT_LAYER.derivative("tensors", is_list=True)
@@ -603,7 +603,7 @@ cdef int check_result(TensorBase x, TensorBase result, str name, ssize rows, ssi
     check_same_place(x, result, "recurrent_layer_backward")
     return check_shape(result, name, 2, rows, columns)
 
-RECURRENT_LAYER_BACKWARD.kernel = <void*>recurrent_layer_backward_kernel
+RECURRENT_LAYER_BACKWARD.c_kernel = <void*>recurrent_layer_backward_kernel
 RECURRENT_LAYER_BACKWARD.shape_rule = <void*>recurrent_layer_backward_result
 
 @RECURRENT_LAYER_BACKWARD.derivative("tensors", is_list=True)

@@ -1,0 +1,112 @@
+"""Devices: where the bytes of a storage are, as a small code, and the table of devices with memory of their own.
+
+The first two are known to the kernels: on the cpu memory has an address, on meta there is none. Any other device is registered,
+with an allocator in Python:
+
+    class Allocator:
+        def allocate(self, nbytes): ...         # an object that stands for so many bytes over there
+        def read(self, memory): ...             # its bytes, as an object with a buffer: bytes, a NumPy array
+        def write(self, memory, data): ...      # the other way; `data` is a memoryview
+
+A storage there holds the object instead of an address. Ops find their kernels by the code (op.pyx). One that has none for the
+device runs on the cpu, between a `read` and a `write` (elsewhere.pyx).
+
+Each thread has a default device, where factories make tensors if none is named; `with device("meta")` and `set_default_device` set
+it. It is a C variable, because every factory looks at it.
+"""
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.memoryview cimport PyMemoryView_FromMemory
+
+from libc.string cimport memcpy
+
+from tensorlab.errors import DeviceError
+
+cdef extern from *:
+    """
+    #if defined(_MSC_VER)
+    #define TL_THREAD __declspec(thread)
+    #else
+    #define TL_THREAD __thread
+    #endif
+    static TL_THREAD int tl_default_device = 0;
+    static void tl_set_default_device(int value) { tl_default_device = value; }
+    """
+    int this_threads_default "tl_default_device"
+    void store_default "tl_set_default_device"(int value) noexcept
+
+cdef extern from "Python.h":
+    enum:
+        PyBUF_READ
+
+cdef list names = ["cpu", "meta"]       # by code
+cdef list allocators = [None, None]
+
+
+# ---------------------------------------------------------------- the default of a thread
+cdef int default_device() noexcept:
+    return this_threads_default
+
+
+def get_default_device():
+    """The code of the device where this thread makes tensors if none is named."""
+    return this_threads_default
+
+
+def set_default_device(int device):
+    """Let it be this one."""
+    store_default(device)
+
+
+# ---------------------------------------------------------------- the table
+def register_device(str name, allocator):
+    """Add a device whose memory `allocator` manages (see the top of this file); return its code.
+
+    Raises
+    ------
+    DeviceError
+        If the name is taken, or the table is full.
+    """
+    if name in names:
+        raise DeviceError(f"register_device: there is a device {name!r} already; choose another name")
+    if len(names) == MAX_DEVICES:
+        raise DeviceError(f"register_device: there are {MAX_DEVICES} devices, which is as many as there can be")
+    for needed in ("allocate", "read", "write"):
+        if not callable(getattr(allocator, needed, None)):
+            raise TypeError(f"register_device: the allocator must have a method {needed}(...)")
+    names.append(name)
+    allocators.append(allocator)
+    return len(names) - 1
+
+
+def device_names():
+    """The names of all devices that can hold tensors, by code."""
+    return tuple(names)
+
+
+cdef str device_name(int device):
+    return names[device]
+
+
+# ---------------------------------------------------------------- memory over there
+cdef object memory_on(int device, Py_ssize_t nbytes):
+    """What stands for so many bytes on a registered device."""
+    return allocators[device].allocate(nbytes)
+
+
+cdef int read_memory(int device, object memory, char* target, Py_ssize_t nbytes) except -1:
+    """Copy the first bytes over there to the processor's memory."""
+    cdef Py_buffer view
+    PyObject_GetBuffer(allocators[device].read(memory), &view, PyBUF_SIMPLE)
+    try:
+        if view.len < nbytes:
+            raise DeviceError(f"{names[device]}: {nbytes} bytes were to be read, and the allocator's read() gave {view.len}")
+        memcpy(target, view.buf, nbytes)
+    finally:
+        PyBuffer_Release(&view)
+    return 0
+
+
+cdef int write_memory(int device, object memory, const char* source, Py_ssize_t nbytes) except -1:
+    """Copy bytes from the processor's memory over there."""
+    allocators[device].write(memory, PyMemoryView_FromMemory(<char*>source, nbytes, PyBUF_READ))
+    return 0
