@@ -27,7 +27,7 @@ from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
 PACKAGE = "tensorlab"
-NEEDS_NUMPY_HEADERS = {"tensorlab._core.arrays"}
+NEEDS_NUMPY_HEADERS = {"tensorlab._core.interop.arrays"}
 
 DIRECTIVES = {
     "language_level": 3,
@@ -73,8 +73,8 @@ CAPABILITIES = {
     ],
 }
 HOT_MODULES = (
-    "tensorlab._core.conversion",
-    "tensorlab._core.iterator",
+    "tensorlab._core.loops.conversion",
+    "tensorlab._core.loops.iterator",
     "tensorlab.ops.batch_norm",
     "tensorlab.ops.convolution_loops",
     "tensorlab.ops.copying",
@@ -133,7 +133,7 @@ def find_extensions():
     for path in sorted((ROOT / PACKAGE).rglob("*.pyx")):
         source = path.relative_to(ROOT)
         name = ".".join(source.with_suffix("").parts)
-        include_dirs = [f"{PACKAGE}/_core"]
+        include_dirs = [f"{PACKAGE}/_core/loops", f"{PACKAGE}/_core/interop"]  # headers
         if name in NEEDS_NUMPY_HEADERS:
             import numpy
 

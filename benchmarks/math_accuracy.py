@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 from scipy import special
 
-HEADER = Path(__file__).resolve().parents[1] / "tensorlab" / "_core" / "tl_math.h"
+HEADER = Path(__file__).resolve().parents[1] / "tensorlab" / "_core" / "loops" / "tl_math.h"
 FLAGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
 SUFFIX = {np.dtype(np.float32): "f", np.dtype(np.float64): ""}
 

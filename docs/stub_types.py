@@ -6,7 +6,7 @@ results other than a tensor, follow in tables of their own.  What takes several 
 (overloads, generic classes) is written out in docs/stub_overrides.pyi.
 """
 
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 
 from tensorlab import return_types
 

@@ -27,7 +27,7 @@ from tensorlab import (
     utils,
     xpu,
 )
-from tensorlab._core.operands import result_type
+from tensorlab._core.dispatch.operands import result_type
 from tensorlab._core.dtypes import DTYPES as _DTYPES
 from tensorlab._core.dtypes import (
     dtype,
@@ -37,10 +37,10 @@ from tensorlab._core.dtypes import (
     promote_types,
     set_default_dtype,
 )
-from tensorlab._core.dlpack import asarray, from_dlpack, to_dlpack
-from tensorlab._core.arrays import from_numpy
-from tensorlab._core.autograd_fields import detach, detach_
-from tensorlab._core.exchange import as_tensor, frombuffer, tensor
+from tensorlab._core.engine.autograd_fields import detach, detach_
+from tensorlab._core.interop.arrays import from_numpy
+from tensorlab._core.interop.dlpack import asarray, from_dlpack, to_dlpack
+from tensorlab._core.interop.exchange import as_tensor, frombuffer, tensor
 from tensorlab._core.storage import (
     Storage as UntypedStorage,
 )
@@ -555,7 +555,7 @@ from tensorlab.settings import (
 from tensorlab.threads import get_num_threads, set_num_threads
 from tensorlab._tensor import Tensor
 from tensorlab import array_api, overrides
-from tensorlab._core.numpy_aliases import accept_numpy_names as _accept_numpy_names
+from tensorlab._core.dispatch.numpy_aliases import accept_numpy_names as _accept_numpy_names
 from tensorlab.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
 from tensorlab import __config__
 

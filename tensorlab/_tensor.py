@@ -7,16 +7,11 @@ among would show in `Tensor.__mro__`.
 
 from typing import Any
 
-from tensorlab._core import (
-    arrays,
-    autograd_fields,
-    dlpack,
-    exchange,
-    layout_fields,
-    overrides,
-    subclass,
-)
-from tensorlab._core.numpy_aliases import accept_numpy_names
+from tensorlab._core import layout_fields
+from tensorlab._core.dispatch import overrides, subclass
+from tensorlab._core.dispatch.numpy_aliases import accept_numpy_names
+from tensorlab._core.engine import autograd_fields
+from tensorlab._core.interop import arrays, dlpack, exchange
 from tensorlab._core.tensor import TensorBase, set_tensor_class
 from tensorlab.ops import (
     constructors,

@@ -10,7 +10,7 @@ the same; use one of them in a hierarchy), and calls with such a tensor go to it
             return super().__tensor_function__(function, types, args, kwargs)
 
 A mode is the same for all calls of a block, whatever their arguments.  How calls are intercepted,
-and why programs without overrides pay nothing, says tensorlab/_core/overrides.pyx.
+and why programs without overrides pay nothing, says tensorlab/_core/dispatch/overrides.pyx.
 
 Left out: `__torch_dispatch__`, which PyTorch calls below autograd.
 """
@@ -19,8 +19,8 @@ import functools
 import importlib
 import inspect
 
-from tensorlab._core import overrides as _core
-from tensorlab._core.overrides import (
+from tensorlab._core.dispatch import overrides as _core
+from tensorlab._core.dispatch.overrides import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
     disabled_tensor_function,

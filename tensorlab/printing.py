@@ -19,7 +19,7 @@ import math
 from dataclasses import asdict, dataclass
 
 from ._core.dtypes import get_default_dtype
-from ._core.settings_number import note_setting
+from ._core.state.settings_number import note_setting
 
 __all__ = ["get_printoptions", "set_printoptions", "tensor_format", "tensor_repr"]
 

@@ -6,10 +6,10 @@ and each docstring says what it changes here.
 
 import warnings
 
-from tensorlab._core import warning
 from tensorlab._core.device import get_default, set_default
 from tensorlab._core.dtypes import DTYPES, set_default_dtype
-from tensorlab._core.settings_number import note_setting
+from tensorlab._core.state import warning
+from tensorlab._core.state.settings_number import note_setting
 from tensorlab._core.tensor import TensorBase
 from tensorlab.threads import get_num_threads
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tensorlab import _missing
 from tensorlab._core.dtypes import DTYPES
-from tensorlab._core.exchange import as_tensor
+from tensorlab._core.interop.exchange import as_tensor
 from tensorlab._tensor import Tensor
 
 __all__ = ["assert_allclose", "assert_close"]

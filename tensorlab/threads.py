@@ -1,10 +1,10 @@
 """How many threads large operations use, loops and matrix products alike.
 
-There is one pool of threads (_core/parallel.pyx). BLAS computes in it, too; its own threads belong to the rest of the
-process.
+There is one pool of threads (_core/loops/parallel.pyx). BLAS computes in it, too; its own threads belong to the rest of
+the process.
 """
 
-from tensorlab._core.parallel import get_threads, set_threads
+from tensorlab._core.loops.parallel import get_threads, set_threads
 from tensorlab.errors import ArgumentTypeError, NumberOutOfRange
 
 

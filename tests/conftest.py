@@ -51,7 +51,7 @@ def seed():
 @pytest.fixture(autouse=True)
 def every_warning():
     """Let each test have its warnings, also those that a program gets once."""
-    from tensorlab._core import warning
+    from tensorlab._core.state import warning
 
     warning.state["always"] = True
 

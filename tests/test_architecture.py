@@ -117,8 +117,16 @@ def test_no_module_imports_from_above():
     assert upward_imports(load_order(), source_files()) == []
 
 
+def test_the_folders_of_the_core_stand_one_after_another():
+    """So a folder imports only from those before it."""
+    order = [name.split(".") for name in load_order()]
+    folders = [name[2] for name in order if name[1:2] == ["_core"] and len(name) > 3]
+    runs = [folder for i, folder in enumerate(folders) if i == 0 or folders[i - 1] != folder]
+    assert len(runs) == len(set(runs)), runs
+
+
 def test_the_core_and_the_ops_import_no_array_library_but_in_arrays():
-    allowed = {"tensorlab._core.arrays"}
+    allowed = {"tensorlab._core.interop.arrays"}
     for path in source_files(PACKAGE):
         if module_name(path).startswith("tensorlab._core") and module_name(path) not in allowed:
             text = STRING.sub("", path.read_text(encoding="utf-8"))

@@ -534,7 +534,7 @@ def test_programs_without_overrides_do_not_turn_the_switch():
     program = """
 import tensorlab
 from tensorlab import nn
-from tensorlab._core.overrides import is_interception_enabled
+from tensorlab._core.dispatch.overrides import is_interception_enabled
 model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
 model(tensorlab.ones(4, 2)).sum().backward()
 assert not is_interception_enabled()
@@ -548,7 +548,7 @@ assert is_interception_enabled()
 def test_a_hook_that_was_defined_before_the_functions_were_listed_is_called_all_the_same():
     program = """
 import tensorlab
-from tensorlab._core import overrides
+from tensorlab._core.dispatch import overrides
 class Sub(tensorlab.Tensor): pass
 asked = []
 overrides.set_collector(lambda: asked.append(True) or [])

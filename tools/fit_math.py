@@ -1,4 +1,4 @@
-"""Find the coefficients of tensorlab/_core/tl_math.h by the Remez exchange.
+"""Find the coefficients of tensorlab/_core/loops/tl_math.h by the Remez exchange.
 
     python tools/fit_math.py [NAME ...]
 

@@ -50,7 +50,7 @@ GRAPH = [
 # family: the files it is in (below tensorlab/), and the tests that are about it.
 FAMILIES = {
     "pointwise": ("ops/pointwise/*.pyx ops/pointwise/common.pxd ops/pointwise_losses.pyx "
-                  "_core/tl_math.pxd _core/c_math.pxd",
+                  "_core/loops/tl_math.pxd _core/loops/c_math.pxd",
                   [*OPS, "tests/core/test_tl_math.py"]),
     "reductions": ("ops/reductions.pyx ops/reduction_iterator.pyx ops/extrema.pyx ops/statistics.pyx ops/products.pyx "
                    "ops/norms.pyx ops/order_statistics.pyx ops/quantiles.py ops/integrals.py ops/histograms.pyx "
@@ -86,34 +86,41 @@ FAMILIES = {
                "_core/random.p[xy][dx] _core/distributions.pyx",
                [*OPS, "tests/core/test_random.py", "tests/compiler/test_second_order.py"]),
     "creation": ("ops/creation.pyx ops/constructors.pyx ops/factories.p[xy][dx] ops/ranges.pyx ops/filling.pyx "
-                 "ops/inclusive_range.py ops/element_functions.py _core/exchange.pyx _core/conversion.pyx "
+                 "ops/inclusive_range.py ops/element_functions.py _core/interop/exchange.pyx "
+                 "_core/loops/conversion.pyx "
                  "_core/dtypes.p[xy][dx]", [*OPS, "tests/core", "tests/test_types.py", "tests/test_forms.py"]),
-    "loops": ("_core/iterator.p[xy][dx] _core/loop_nest.pxd _core/operands.p[xy][dx] _core/out_argument.pyx "
-              "_core/parallel.pyx _core/dispatch.p[xy][dx] _core/op.pyx _core/schema.py _core/layers.pyx "
-              "_core/recorder.py _core/pointwise.p[xy][dx]",
+    "loops": ("_core/loops/iterator.p[xy][dx] _core/loops/loop_nest.pxd _core/dispatch/operands.p[xy][dx] "
+              "_core/dispatch/out_argument.pyx "
+              "_core/loops/parallel.pyx _core/dispatch/dispatch.p[xy][dx] _core/dispatch/op.pyx "
+              "_core/dispatch/schema.py _core/dispatch/layers.pyx "
+              "_core/dispatch/recorder.py _core/dispatch/pointwise.p[xy][dx]",
               [*OPS, "tests/core"]),
-    "engine": ("_core/engine.pyx _core/graph_task.pyx _core/backward.pyx _core/accumulate_grad.pyx "
+    "engine": ("_core/engine/engine.pyx _core/engine/graph_task.pyx _core/engine/backward.pyx "
+               "_core/graph/accumulate_grad.pyx "
                "autograd/grad_mode.py autograd/functional.py autograd/calls.py autograd/check.py autograd/gradcheck.py "
                "autograd/mismatch.py autograd/numerical.py autograd/backward_rules.py", GRAPH),
-    "graph": ("_core/graph.p[xy][dx] _core/autograd_fields.pyx _core/anomaly.pyx _core/hooks.py _core/subclass.pyx "
+    "graph": ("_core/graph/graph.p[xy][dx] _core/engine/autograd_fields.pyx _core/graph/anomaly.pyx _core/hooks.py "
+              "_core/dispatch/subclass.pyx "
               "ops/subclasses.pyx autograd/anomaly_mode.py autograd/function.py autograd/graph.py autograd/variable.py "
-              "_core/inplace.pyx _core/recording.pyx _core/saved.pyx _core/node_hooks.pyx _core/warning.py "
-              "_core/function.pyx _core/modes.pyx _core/tensor.p[xy][dx] _core/storage.pyx", GRAPH),
+              "_core/graph/inplace.pyx _core/dispatch/recording.pyx _core/graph/saved.pyx "
+              "_core/engine/node_hooks.pyx _core/state/warning.py "
+              "_core/engine/function.pyx _core/state/modes.pyx _core/tensor.p[xy][dx] _core/storage.pyx", GRAPH),
     "optim": ("ops/optim_steps.pyx optim/*.py optim/lr_scheduler/*.py", ["tests/optim"]),
     "nn": ("nn/*.py nn/utils/*.py nn/modules/*.py nn/attention/*.py",
            ["tests/nn", "tests/test_missing.py", "tests/ops/test_pooling.py"]),
-    "exchange": ("_core/arrays.pyx _core/dlpack.pyx _core/numpy_aliases.pyx _core/device.py _core/devices.pyx "
+    "exchange": ("_core/interop/arrays.pyx _core/interop/dlpack.pyx _core/dispatch/numpy_aliases.pyx _core/device.py "
+                 "_core/state/devices.pyx "
                  "ops/pickling.py utils/dlpack.py",
                  ["tests/interop", "tests/core", "tests/ops/test_pickling.py", "tests/test_devices.py"]),
-    "overrides": ("_core/overrides.pyx overrides.py array_api/adapters.py",
+    "overrides": ("_core/dispatch/overrides.pyx overrides.py array_api/adapters.py",
                   ["tests/test_overrides.py", "tests/test_array_api.py", "tests/core"]),
     "serialization": ("serialization/*.py hub.py", ["tests/serialization", "tests/test_hub.py"]),
-    "sharing": ("multiprocessing/*.py ops/sharing.pyx _core/memory_file.py",
+    "sharing": ("multiprocessing/*.py ops/sharing.pyx _core/interop/memory_file.py",
                 ["tests/multiprocessing", "tests/utils/data/test_workers.py"]),
     "passes": ("compiler/cannot_compile.py compiler/joint/*.py compiler/passes/*.py",
                ["tests/compiler/joint", "tests/compiler/passes"]),
     "compile": ("compiler/[abelmopr]*.py compiler/frontend.py compiler/tree.py compiler/*.pyx", ["tests/compiler"]),
-    "capture": ("compiler/capture/*.py compiler/capture/guard_check.pyx _core/settings_number.pyx",
+    "capture": ("compiler/capture/*.py compiler/capture/guard_check.pyx _core/state/settings_number.pyx",
                 ["tests/compiler/capture"]),
     "data": ("utils/data/*.py utils/checkpoint.py utils/recomputing.py", ["tests/utils", "tests/test_missing.py"]),
 }  # fmt: skip

@@ -225,7 +225,8 @@ class Builder:
         ]
         includes = [
             ".",
-            "tensorlab/_core",
+            "tensorlab/_core/loops",
+            "tensorlab/_core/interop",
             sysconfig.get_path("include"),
             *numpy_headers(self.folder / source),
         ]

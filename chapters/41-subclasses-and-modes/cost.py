@@ -3,7 +3,7 @@
 import json
 import time
 
-from tensorlab._core.overrides import is_interception_enabled
+from tensorlab._core.dispatch.overrides import is_interception_enabled
 
 import tensorlab as torch
 

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab
 from tensorlab import learn
@@ -59,7 +59,7 @@ class OpFacts:
 def declarations():
     """Return {(name, first parameter): (path, line)} of all schemas in the source."""
     found = {}
-    for file in [*sorted(PACKAGE.glob("ops/**/*.pyx")), *sorted(PACKAGE.glob("_core/*.pyx"))]:
+    for file in [*sorted(PACKAGE.glob("ops/**/*.pyx")), *sorted(PACKAGE.glob("_core/**/*.pyx"))]:
         text = file.read_text(encoding="utf-8")
         path = file.relative_to(PACKAGE.parent).as_posix()
         for match in SCHEMA.finditer(text):

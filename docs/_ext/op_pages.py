@@ -12,9 +12,9 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 from op_facts import facts, families, title_of
 from source_region import address
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 
-from tensorlab._core.schema import in_place, spell
+from tensorlab._core.dispatch.schema import in_place, spell
 
 
 # ---------------------------------------------------------------- the page of all derivatives

@@ -1,6 +1,6 @@
 """The directive that weaves the shipped source into a chapter, by file and name:
 
-    ```{source} tensorlab/_core/engine.pyx
+    ```{source} tensorlab/_core/engine/engine.pyx
     :name: run_backward
     :docstrings: no
     ```

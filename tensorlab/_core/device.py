@@ -9,7 +9,7 @@ import operator
 import re
 import threading
 
-from tensorlab._core.devices import device_names, get_default_device, set_default_device
+from tensorlab._core.state.devices import device_names, get_default_device, set_default_device
 from tensorlab.errors import DeviceError
 
 # Accelerators, which programs name to see whether one is there.

@@ -25,7 +25,7 @@ from libc.math cimport (
 )
 from libc.stdint cimport uint8_t, uint32_t
 
-cimport tensorlab._core.c_math as c_math
+cimport tensorlab._core.loops.c_math as c_math
 from tensorlab._core.random cimport draw, draw_word
 
 cdef extern from "tl_math.h" nogil:

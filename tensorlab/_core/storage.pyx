@@ -21,8 +21,15 @@ from cpython.ref cimport Py_INCREF
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-from tensorlab._core.devices cimport FIRST_OF_OTHERS, MAX_DEVICES, ON_CPU, ON_META, device_name, memory_on
-from tensorlab._core.devices cimport read_memory, write_memory
+from tensorlab._core.state.devices cimport (
+    FIRST_OF_OTHERS,
+    MAX_DEVICES,
+    ON_CPU,
+    ON_META,
+    device_name,
+    memory_on,
+)
+from tensorlab._core.state.devices cimport read_memory, write_memory
 
 from tensorlab.errors import AllocationError, DeviceError, MemoryLayoutError, NoDataError
 

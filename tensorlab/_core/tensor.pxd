@@ -2,8 +2,8 @@
 from cpython.object cimport PyObject
 from tensorlab._core.dtypes cimport item_size
 from tensorlab._core.layout cimport MAX_NDIM, ssize
-from tensorlab._core.modes cimport active_layers, entered_layers
-from tensorlab._core.devices cimport ON_CPU, ON_META
+from tensorlab._core.state.devices cimport ON_CPU, ON_META
+from tensorlab._core.state.modes cimport active_layers, entered_layers
 from tensorlab._core.storage cimport Storage
 
 cdef enum:

@@ -16,7 +16,7 @@ from libc.stdlib cimport free, malloc
 import gc
 from operator import index as operator_index
 
-cimport tensorlab._core.modes as modes
+cimport tensorlab._core.state.modes as modes
 from tensorlab._core.dtypes cimport BFLOAT16, FLOAT32, dtype_code, dtype_object, item_size
 from tensorlab._core.layout cimport (
     MAX_NDIM,
@@ -31,8 +31,8 @@ from tensorlab._core.layout cimport (
     shape_text,
     ssize,
 )
-from tensorlab._core.modes cimport active_layers, thread_state
-from tensorlab._core.devices cimport device_name
+from tensorlab._core.state.devices cimport device_name
+from tensorlab._core.state.modes cimport active_layers, thread_state
 from tensorlab._core.storage cimport BORROWED, Storage, empty_storage, fetched, new_storage, pending_storage, send, storage_on
 
 from tensorlab.errors import AllocationError, DeviceError, NoDataError

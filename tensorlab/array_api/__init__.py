@@ -11,9 +11,9 @@ Left out: complex numbers, devices other than the CPU, `fft`, and what tensorlab
 import math
 import sys
 
-from tensorlab._core import arrays
-from tensorlab._core.dlpack import asarray, from_dlpack
 from tensorlab._core.dtypes import DTYPES
+from tensorlab._core.interop import arrays
+from tensorlab._core.interop.dlpack import asarray, from_dlpack
 from tensorlab.array_api.adapters import (
     __array_namespace_info__,
     all,

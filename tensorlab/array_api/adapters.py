@@ -9,8 +9,8 @@ from collections import namedtuple
 
 from tensorlab._core import dtypes
 from tensorlab._core.device import CPU
+from tensorlab._core.dispatch.operands import result_type as result_type_of_two
 from tensorlab._core.dtypes import DTYPES, get_default_dtype, promote_types
-from tensorlab._core.operands import result_type as result_type_of_two
 from tensorlab._tensor import Tensor
 from tensorlab.ops import (
     creation,

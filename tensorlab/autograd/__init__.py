@@ -1,8 +1,8 @@
 """Autograd as users see it: backward, grad, modes, custom functions."""
 
 from tensorlab import _missing
-from tensorlab._core.backward import backward, grad
-from tensorlab._core.saved import SavedTensor
+from tensorlab._core.engine.backward import backward, grad
+from tensorlab._core.graph.saved import SavedTensor
 from tensorlab.autograd import functional, graph
 from tensorlab.autograd.anomaly_mode import (
     detect_anomaly,

@@ -2,7 +2,7 @@
 
 import warnings
 
-from tensorlab._core.anomaly import (
+from tensorlab._core.graph.anomaly import (
     is_anomaly_check_nan_enabled,
     is_anomaly_enabled,
     switch_anomaly,

@@ -5,7 +5,7 @@ result twice, zeros give zeros, a gradient that is missing counts as zeros, and 
 by one.  Each rule is a function here, which raises GradcheckError; gradcheck calls them besides comparing numbers.
 """
 
-from tensorlab._core.backward import grad
+from tensorlab._core.engine.backward import grad
 from tensorlab.autograd.function import Function
 from tensorlab.autograd.numerical import FLOAT64
 from tensorlab.errors import GradcheckError

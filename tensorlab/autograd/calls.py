@@ -3,8 +3,8 @@
 A `Call` has inputs of its own, knows what was a tuple and what was not, and makes the backward passes.
 """
 
-from tensorlab._core.backward import grad
-from tensorlab._core.modes import is_grad_enabled
+from tensorlab._core.engine.backward import grad
+from tensorlab._core.state.modes import is_grad_enabled
 from tensorlab._tensor import Tensor
 from tensorlab.autograd.grad_mode import enable_grad, set_grad_enabled
 from tensorlab.errors import GradientError, ShapeError

@@ -3,8 +3,8 @@
 import functools
 import inspect
 
-from tensorlab._core.function import FunctionNode, apply_function, delay_error
-from tensorlab._core.modes import is_grad_enabled
+from tensorlab._core.engine.function import FunctionNode, apply_function, delay_error
+from tensorlab._core.state.modes import is_grad_enabled
 from tensorlab._core.tensor import TensorBase
 from tensorlab.autograd.grad_mode import no_grad
 

@@ -13,7 +13,7 @@ a result would be zero because there is no dependence at all.  A function that g
 tuple for a tuple.
 """
 
-from tensorlab._core.modes import is_grad_enabled
+from tensorlab._core.state.modes import is_grad_enabled
 from tensorlab.autograd.calls import Call, as_tensors, backward_pass, unpacked
 from tensorlab.autograd.grad_mode import enable_grad, set_grad_enabled
 from tensorlab.errors import GradientError

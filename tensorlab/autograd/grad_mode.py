@@ -5,7 +5,7 @@ import inspect
 import threading
 import warnings
 
-from tensorlab._core.modes import (
+from tensorlab._core.state.modes import (
     GradContext,
     is_grad_enabled,
     is_inference_mode_enabled,

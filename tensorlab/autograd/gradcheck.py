@@ -4,7 +4,7 @@ check.py compares the numbers, numerical.py makes those to compare with, backwar
 the numbers are, and mismatch.py writes the report.  Left out: forward-mode derivatives, which tensorlab does not have.
 """
 
-from tensorlab._core.backward import grad
+from tensorlab._core.engine.backward import grad
 from tensorlab._core.random import Generator
 from tensorlab._tensor import Tensor
 from tensorlab.autograd.check import Check, function_name

@@ -3,11 +3,11 @@
 from collections import defaultdict
 from contextlib import ContextDecorator, contextmanager
 
-from tensorlab._core.autograd_fields import increment_version
-from tensorlab._core.backward import GradientEdge, get_gradient_edge
-from tensorlab._core.engine import current_task, will_run
-from tensorlab._core.graph import Node
-from tensorlab._core.saved import forbid_packing, pop_packing, push_packing
+from tensorlab._core.engine.autograd_fields import increment_version
+from tensorlab._core.engine.backward import GradientEdge, get_gradient_edge
+from tensorlab._core.engine.engine import current_task, will_run
+from tensorlab._core.graph.graph import Node
+from tensorlab._core.graph.saved import forbid_packing, pop_packing, push_packing
 
 __all__ = [
     "GradientEdge",

@@ -2,7 +2,7 @@
 
 import warnings
 
-from tensorlab._core.engine import queue_callback
+from tensorlab._core.engine.engine import queue_callback
 from tensorlab._tensor import Tensor
 
 

@@ -1,6 +1,6 @@
 """PyTorch's switch of the fast path of attention; here it says whether TransformerEncoder may cut padding off."""
 
-from tensorlab._core.settings_number import note_setting
+from tensorlab._core.state.settings_number import note_setting
 
 _fastpath = {"enabled": True}
 

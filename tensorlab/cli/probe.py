@@ -9,7 +9,7 @@ import pkgutil
 
 import tensorlab
 from tensorlab import __config__, _build_info
-from tensorlab._core.parallel import available_processors
+from tensorlab._core.loops.parallel import available_processors
 from tensorlab.errors import MissingExtra
 
 TOLERANCE = 1e-5

@@ -20,20 +20,20 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uintptr_t
 from libc.stdlib cimport free, malloc
 
-from tensorlab._core.conversion cimport convert
+from tensorlab._core.dispatch.op cimport COMPARE, Op
+from tensorlab._core.dispatch.operands cimport write_number
 from tensorlab._core.dtypes cimport BOOL, MAX_ITEMSIZE, dtype, item_size
-from tensorlab._core.iterator cimport MAX_OPERANDS, Operand, call_loop, gather_row, repeat
 from tensorlab._core.layout cimport MAX_NDIM, ssize
-from tensorlab._core.loop_nest cimport (
+from tensorlab._core.loops.conversion cimport convert
+from tensorlab._core.loops.iterator cimport MAX_OPERANDS, Operand, call_loop, gather_row, repeat
+from tensorlab._core.loops.loop_nest cimport (
     IndexCounter,
     count_along,
     next_index,
     skip_indices,
     start_counter,
 )
-from tensorlab._core.op cimport COMPARE, Op
-from tensorlab._core.operands cimport write_number
-from tensorlab._core.parallel cimport parallel_for
+from tensorlab._core.loops.parallel cimport parallel_for
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.compiler.plan cimport MAX_TENSORS, MemoryStep
 

@@ -2,7 +2,7 @@
 
 import operator
 
-from .._core.op import Op
+from .._core.dispatch.op import Op
 from .._core.tensor import TensorBase
 from ..fx.node import Node
 from .blocks import BlockStep

@@ -11,8 +11,8 @@ cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 
-from tensorlab._core.accumulate_grad cimport set_edges
-from tensorlab._core.graph cimport (
+from tensorlab._core.graph.accumulate_grad cimport set_edges
+from tensorlab._core.graph.graph cimport (
     GraphTask,
     Node,
     already_released,
@@ -20,9 +20,15 @@ from tensorlab._core.graph cimport (
     set_input_metadata,
     set_sequence_number,
 )
-from tensorlab._core.modes cimport thread_state
+from tensorlab._core.graph.saved cimport (
+    SavedTensor,
+    check_saved_tensor,
+    free_saved,
+    save_tensor,
+    saved_version,
+)
 from tensorlab._core.random cimport Generator, Place, default_generator, note_place, return_to
-from tensorlab._core.saved cimport SavedTensor, check_saved_tensor, free_saved, save_tensor, saved_version
+from tensorlab._core.state.modes cimport thread_state
 from tensorlab._core.tensor cimport TensorBase, alias, empty_strided_tensor
 from tensorlab.compiler.plan cimport Plan
 

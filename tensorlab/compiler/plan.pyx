@@ -16,12 +16,12 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t, uintptr_t
 from libc.string cimport memset
 
-from tensorlab._core.dispatch cimport run as run_op
-from tensorlab._core.dispatch cimport run_binary, run_unary
+from tensorlab._core.dispatch.dispatch cimport run as run_op
+from tensorlab._core.dispatch.dispatch cimport run_binary, run_unary
+from tensorlab._core.dispatch.op cimport MAX_ARGUMENTS, Op
 from tensorlab._core.layout cimport is_canonical, shape_text, ssize
-from tensorlab._core.modes cimport set_grad_mode
-from tensorlab._core.op cimport MAX_ARGUMENTS, Op
-from tensorlab._core.parallel cimport parallel_for
+from tensorlab._core.loops.parallel cimport parallel_for
+from tensorlab._core.state.modes cimport set_grad_mode
 from tensorlab._core.tensor cimport TensorBase, empty_strided_tensor, empty_tensor, memory_of
 
 from tensorlab.errors import ShapeError

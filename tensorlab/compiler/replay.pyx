@@ -5,10 +5,10 @@ here, in C. What is rare (recordings, errors) is in frontend.py.
 """
 cimport cython
 
-from tensorlab._core.layers import entered_layers
+from tensorlab._core.dispatch.layers import entered_layers
 
-from tensorlab._core.modes cimport active_layers
 from tensorlab._core.random cimport Generator, Place, default_generator, note_own_place, take_back_own
+from tensorlab._core.state.modes cimport active_layers
 from tensorlab.compiler.capture.guard_check cimport Matcher
 from tensorlab.compiler.compiled_node cimport Differentiation, run_forward
 from tensorlab.compiler.joint.write_back cimport add_writes, write_all

@@ -26,12 +26,13 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from tensorlab import _build_info, _core
+from tensorlab import _build_info
 from tensorlab._capability import LEVELS, processor_level
+from tensorlab._core import loops
 from tensorlab.compiler import disk_cache
 from tensorlab.errors import TensorlabError
 
-HEADERS = Path(_core.__path__[-1])
+HEADERS = Path(loops.__path__[-1])
 HEADER_NAMES = ("tl_math.h", "half.h")
 FLAGS = [
     *["-shared", "-fPIC", "-std=gnu99", "-O3", "-fno-math-errno", "-fno-trapping-math"],

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._core.arrays import from_numpy
+from .._core.interop.arrays import from_numpy
 from .optional import require
 from .transforms.functional import to_pil_image
 from .vision import VisionDataset

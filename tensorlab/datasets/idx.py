@@ -11,7 +11,7 @@ import os
 
 import numpy as np
 
-from .._core.arrays import from_numpy
+from .._core.interop.arrays import from_numpy
 from ..errors import FileFormatError
 
 __all__ = ["read_idx"]

@@ -2,7 +2,7 @@
 
 import os
 
-from .._core.exchange import tensor
+from .._core.interop.exchange import tensor
 from ..errors import MissingData
 from ..utils.data.dataset import Dataset
 from .utils import check_integrity, download_url

@@ -17,7 +17,7 @@ import typing
 from dataclasses import dataclass
 from typing import Any
 
-from tensorlab._core.op import Op
+from tensorlab._core.dispatch.op import Op
 from tensorlab._core.tensor import TensorBase
 from tensorlab.fx.naming import (
     _custom_builtins,

@@ -10,7 +10,7 @@ import types
 from typing import Any, NamedTuple
 
 from tensorlab._core.device import device
-from tensorlab._core.op import Op
+from tensorlab._core.dispatch.op import Op
 
 _PACKAGE = __name__.partition(".")[0]
 # Where public functions and classes are looked for, in this order.

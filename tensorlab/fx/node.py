@@ -20,7 +20,7 @@ import operator
 import sys
 import warnings
 
-from tensorlab._core.op import Op
+from tensorlab._core.dispatch.op import Op
 from tensorlab.fx.immutable_collections import immutable_dict, immutable_list
 from tensorlab.fx.naming import pretty_name, qualified_name, type_name
 from tensorlab.fx.operators import inplace_methods

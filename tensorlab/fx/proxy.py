@@ -18,8 +18,8 @@ from pathlib import Path
 
 from tensorlab import overrides
 from tensorlab._core.device import device, layout, memory_format
+from tensorlab._core.dispatch.op import Op
 from tensorlab._core.dtypes import dtype
-from tensorlab._core.op import Op
 from tensorlab._tensor import Tensor
 from tensorlab.fx.graph import _name_of_target
 from tensorlab.fx.naming import public_name

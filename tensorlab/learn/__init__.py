@@ -4,7 +4,7 @@ In a chapter's notebook:
 
     from tensorlab.learn import check, hint, solution, source
 
-    source("tensorlab/_core/engine.pyx", "run")  # shows a piece of the shipped source
+    source("tensorlab/_core/engine/engine.pyx", "run")  # shows a piece of the shipped source
     check("18.2")                                # checks the function you have just defined
 
 What `exercises.py` of a chapter is written with is here too: see `tensorlab.learn.exercise`.

@@ -1,6 +1,6 @@
 """Reading tensorlab's own source by name: what the book's chapters and their notebooks show.
 
-`source("tensorlab/_core/engine.pyx", "run_backward")` gives the text of one region of an installed
+`source("tensorlab/_core/engine/engine.pyx", "run_backward")` gives the text of one region of an installed
 file.  A region is named as a reader would name it, never by line numbers or markers:
 
     run_backward            a function, class, struct or constant at the left margin of the file

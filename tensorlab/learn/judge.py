@@ -135,7 +135,7 @@ def is_empty(answer):
 
 def start_afresh():
     """Start every check from the same random numbers, and recording: an answer may have stopped that."""
-    from tensorlab._core.modes import switch_grad_mode, switch_inference_mode
+    from tensorlab._core.state.modes import switch_grad_mode, switch_inference_mode
     from tensorlab.random import manual_seed
 
     manual_seed(0)
@@ -146,7 +146,7 @@ def start_afresh():
 @contextlib.contextmanager
 def modes_restored():
     """Leave grad mode and inference mode as they are, whatever an answer does to them."""
-    from tensorlab._core import modes
+    from tensorlab._core.state import modes
 
     was = modes.is_inference_mode_enabled(), modes.is_grad_enabled()
     try:

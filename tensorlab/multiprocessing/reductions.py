@@ -11,7 +11,7 @@ A batch on its way from a worker to its DataLoader goes another way (utils/data/
 
 from multiprocessing import reduction
 
-from .._core.memory_file import CAN_SHARE, MemoryFile
+from .._core.interop.memory_file import CAN_SHARE, MemoryFile
 from .._core.storage import Storage
 from .._tensor import Tensor
 from ..errors import GradientError

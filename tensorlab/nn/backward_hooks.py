@@ -11,7 +11,7 @@ Hook 1 notes the gradients of the result, and hook 2 calls the module's hooks wi
 
 import warnings
 
-from .._core.modes import is_grad_enabled
+from .._core.state.modes import is_grad_enabled
 from .._tensor import Tensor
 from ..autograd.function import Function
 

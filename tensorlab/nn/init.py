@@ -13,7 +13,7 @@ import warnings
 
 import numpy as np
 
-from .._core.arrays import from_numpy
+from .._core.interop.arrays import from_numpy
 from ..autograd import no_grad
 from ..ops.creation import empty, empty_like
 from ..ops.pointwise.selection import where

@@ -1,6 +1,6 @@
 """Tensors that a module treats as its own: Parameter (learned) and Buffer (kept, not learned)."""
 
-from .._core.overrides import (
+from .._core.dispatch.overrides import (
     DisableTorchFunctionSubclass,
     disabled_tensor_function,
     register_subclass,

@@ -4,7 +4,7 @@ import copy
 import math
 import warnings
 
-from .._core.modes import is_grad_enabled
+from .._core.state.modes import is_grad_enabled
 from ..backends import mha
 from ..ops.creation import full
 from ..ops.multi_head_attention import additive, canonical_mask

@@ -19,16 +19,22 @@ calculation for softmax", algorithm 3.
 """
 from libc.stdint cimport uint8_t
 
-cimport tensorlab._core.tl_math as tl_math
-from tensorlab._core.dispatch cimport run_tuple
+cimport tensorlab._core.loops.tl_math as tl_math
+from tensorlab._core.dispatch.dispatch cimport run_tuple
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.operands cimport check_same_place, same_numbers
 from tensorlab._core.dtypes cimport BOOL, FLOAT32, FLOAT64, item_size, real
-from tensorlab._core.iterator cimport contiguous_copy
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
-from tensorlab._core.loop_nest cimport IndexCounter, count_along, skip_indices, start_counter, start_like
-from tensorlab._core.modes cimport thread_state
-from tensorlab._core.op cimport Op
-from tensorlab._core.operands cimport check_same_place, same_numbers
-from tensorlab._core.parallel cimport parallel_for, thread_count
+from tensorlab._core.loops.iterator cimport contiguous_copy
+from tensorlab._core.loops.loop_nest cimport (
+    IndexCounter,
+    count_along,
+    skip_indices,
+    start_counter,
+    start_like,
+)
+from tensorlab._core.loops.parallel cimport parallel_for, thread_count
+from tensorlab._core.state.modes cimport thread_state
 from tensorlab._core.tensor cimport TensorBase, alias, empty_beside, empty_like, memory_of
 from tensorlab.ops.filling cimport fill_zero
 from tensorlab.ops.inner_loops cimport INFINITY, exp_nonpositive, exp_shifted, largest, pairwise_sum, sum_of_products

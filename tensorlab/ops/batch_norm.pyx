@@ -9,15 +9,19 @@ The running averages are written by an op of their own, so that batch_norm itsel
 """
 from libc.string cimport memset
 
-cimport tensorlab._core.c_math as c_math
-from tensorlab._core.dispatch cimport run_3, run_4, run_tuple
+cimport tensorlab._core.loops.c_math as c_math
+from tensorlab._core.dispatch.dispatch cimport run_3, run_4, run_tuple
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.operands cimport (
+    check_same_place,
+    refuse_internal_overlap,
+    same_numbers,
+)
 from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating, item_size, kernel_dtype, real
-from tensorlab._core.graph cimport bump_version, ndim_of, should_record
-from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.graph.graph cimport bump_version, ndim_of, should_record
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.op cimport Op
-from tensorlab._core.parallel cimport grain_of, parallel_for
-from tensorlab._core.operands cimport check_same_place, refuse_internal_overlap, same_numbers
+from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.loops.parallel cimport grain_of, parallel_for
 from tensorlab._core.tensor cimport TensorBase, alias, check_writable, empty_beside, memory_of
 from tensorlab.ops.inner_loops cimport pairwise_sum
 

@@ -2,8 +2,8 @@
 
 import math
 
-from tensorlab._core.numpy_aliases import accepts_numpy_names
-from tensorlab._core.operands import result_type
+from tensorlab._core.dispatch.numpy_aliases import accepts_numpy_names
+from tensorlab._core.dispatch.operands import result_type
 from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.batch_norm import batch_norm
 from tensorlab.ops.convolution import conv1d

@@ -1,16 +1,16 @@
 """Tensors as old programs make them: `Tensor(2, 3)`, `FloatTensor([1, 2])`, `x.new(...)`."""
 from cpython.long cimport PyLong_Check
 
-from tensorlab._core.dispatch cimport run_4
+from tensorlab._core.dispatch.dispatch cimport run_4
+from tensorlab._core.dispatch.operands cimport as_number
 from tensorlab._core.dtypes cimport NO_DTYPE, default_float, dtype_code, dtype_object
-from tensorlab._core.operands cimport as_number
 from tensorlab._core.tensor cimport TensorBase, tensor_class
 from tensorlab.ops.creation cimport EMPTY
 from tensorlab.ops.factories cimport device_beside, device_or_default, dtype_beside, given_size
 
 from tensorlab._core.device import check_device
-from tensorlab._core.exchange import tensor as make_tensor
-from tensorlab._core.subclass import make_subclass
+from tensorlab._core.dispatch.subclass import make_subclass
+from tensorlab._core.interop.exchange import tensor as make_tensor
 from tensorlab._core.tensor import Size
 
 

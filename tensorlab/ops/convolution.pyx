@@ -16,12 +16,12 @@ direct_convolution.pyx. As usual in deep learning, the kernel is not flipped.
 """
 from cpython.number cimport PyIndex_Check
 
-from tensorlab._core.dispatch cimport run_tuple
-from tensorlab._core.op cimport Op
-from tensorlab._core.operands cimport check_same_place
+from tensorlab._core.dispatch.dispatch cimport run_tuple
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.operands cimport check_same_place
 from tensorlab._core.dtypes cimport BOOL, dtype_object, kernel_dtype
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
-from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, make_size, result_beside
 from tensorlab.ops.convolution_loops cimport run_conv
 from tensorlab.ops.filling cimport fill_zero

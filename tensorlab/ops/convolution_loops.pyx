@@ -9,7 +9,7 @@ from libc.stdlib cimport free, malloc
 
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, INT8, INT16, INT32, UINT8, item_size, number, real
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.parallel cimport grain_of, parallel_for, thread_count
+from tensorlab._core.loops.parallel cimport grain_of, parallel_for, thread_count
 from tensorlab._core.tensor cimport TensorBase, memory_of
 from tensorlab.ops.direct_convolution cimport is_direct, run_direct
 from tensorlab.ops.filling cimport zeros_tensor

@@ -4,9 +4,14 @@ Copying is where dtypes meet: a copy casts, and the engine casts its gradient ba
 """
 from libc.string cimport memcpy
 
-from tensorlab._core.dispatch cimport run_2, run_4
-from tensorlab._core.op cimport Op, inplace_op
-from tensorlab._core.operands cimport as_number, refuse_internal_overlap, refuse_overlap
+from tensorlab._core.dispatch.dispatch cimport run_2, run_4
+from tensorlab._core.dispatch.op cimport Op, inplace_op
+from tensorlab._core.dispatch.operands cimport (
+    as_number,
+    refuse_internal_overlap,
+    refuse_overlap,
+)
+from tensorlab._core.dispatch.recording cimport OpNode, end_record_inplace
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
     BOOL,
@@ -27,11 +32,10 @@ from tensorlab._core.dtypes cimport (
     is_floating,
     item_size,
 )
-from tensorlab._core.inplace cimport check_inplace
+from tensorlab._core.graph.inplace cimport check_inplace
 from tensorlab._core.layout cimport MAX_NDIM, extent, shape_text, ssize
-from tensorlab._core.devices cimport ON_CPU, ON_META
-from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.recording cimport OpNode, end_record_inplace
+from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.state.devices cimport ON_CPU, ON_META
 from tensorlab._core.storage cimport pending_storage
 from tensorlab._core.tensor cimport (
     TensorBase,
@@ -46,7 +50,7 @@ from tensorlab.ops.filling cimport start_overlapping
 from tensorlab.ops.memory_formats cimport format_strides, likely_format
 
 from tensorlab._core.device import CPU, META, contiguous_format, device_code, device_of_code, preserve_format
-from tensorlab._core.exchange import tensor as make_tensor
+from tensorlab._core.interop.exchange import tensor as make_tensor
 from tensorlab.errors import DeviceError, NoDataError, ShapeError
 
 cdef enum:

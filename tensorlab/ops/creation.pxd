@@ -1,5 +1,5 @@
 """The factories that other families of ops call."""
-from tensorlab._core.op cimport Op
+from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.tensor cimport TensorBase
 
 cdef Op EMPTY

@@ -6,7 +6,7 @@ symbols of the labels with blanks between them. All of it is in logarithms, and 
 so that gradients stay numbers.
 """
 
-from tensorlab._core.exchange import tensor
+from tensorlab._core.interop.exchange import tensor
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
 from tensorlab.ops.creation import full, zeros
 from tensorlab.ops.joining import cat

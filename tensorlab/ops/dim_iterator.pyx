@@ -8,11 +8,17 @@ fetched 16 times.
 from libc.stdint cimport uintptr_t
 from libc.stdlib cimport free, malloc
 
-from tensorlab._core.conversion cimport convert
 from tensorlab._core.dtypes cimport item_size
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.loop_nest cimport IndexCounter, coalesce, count_along, next_index, start_counter
-from tensorlab._core.parallel cimport grain_of, parallel_for
+from tensorlab._core.loops.conversion cimport convert
+from tensorlab._core.loops.loop_nest cimport (
+    IndexCounter,
+    coalesce,
+    count_along,
+    next_index,
+    start_counter,
+)
+from tensorlab._core.loops.parallel cimport grain_of, parallel_for
 from tensorlab._core.tensor cimport TensorBase, is_meta, refuse_meta
 
 cdef enum:

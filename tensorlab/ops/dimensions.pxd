@@ -1,7 +1,7 @@
 """Views that reorder, add, drop or repeat dimensions, and the arguments they share."""
-from tensorlab._core.graph cimport should_record
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.graph.graph cimport should_record
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.op cimport Op
 from tensorlab._core.tensor cimport TensorBase, takes_part
 
 cdef TensorBase permute_to(TensorBase x, const int* order)

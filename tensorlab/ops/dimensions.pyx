@@ -11,10 +11,11 @@ The forms that end in _ change the tensor itself and count as in-place operation
 from cpython.number cimport PyIndex_Check
 from cpython.object cimport PyObject
 
-from tensorlab._core.dispatch cimport run_1, run_2, run_3
-from tensorlab._core.op cimport MAX_ARGUMENTS, Op, inplace_op
+from tensorlab._core.dispatch.dispatch cimport run_1, run_2, run_3
+from tensorlab._core.dispatch.op cimport MAX_ARGUMENTS, Op, inplace_op
+from tensorlab._core.dispatch.recording cimport OpNode, begin_record
 from tensorlab._core.dtypes cimport is_differentiable
-from tensorlab._core.graph cimport (
+from tensorlab._core.graph.graph cimport (
     as_view,
     bump_version,
     dim_of,
@@ -23,13 +24,12 @@ from tensorlab._core.graph cimport (
     should_record,
     write_metadata,
 )
-from tensorlab._core.inplace cimport check_inplace
+from tensorlab._core.graph.inplace cimport check_inplace
 from tensorlab._core.layout cimport MAX_NDIM, is_contiguous, plain_ints, read_sizes, shape_text, ssize, wrap_dim
-from tensorlab._core.recording cimport OpNode, begin_record
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, set_layout
 from tensorlab.ops.memory_formats cimport as_ints
 
-from tensorlab._core.warning import warn_once
+from tensorlab._core.state.warning import warn_once
 from tensorlab.errors import GradientError, ShapeError
 
 

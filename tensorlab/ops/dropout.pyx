@@ -6,7 +6,7 @@ mean and variance).
 """
 from libc.math cimport sqrt
 
-from tensorlab._core.dispatch cimport run_3
+from tensorlab._core.dispatch.dispatch cimport run_3
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.random cimport BERNOULLI_
 

@@ -3,7 +3,7 @@
 They are as slow as Python is; a program that has an operation on whole tensors for it is far better off.
 """
 
-from tensorlab._core.exchange import tensor
+from tensorlab._core.interop.exchange import tensor
 from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import GradientError
 

@@ -5,9 +5,9 @@ with a nan are nan, and the index is that of the first nan. Among equal elements
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport run_1, run_3
-from tensorlab._core.out_argument cimport CASTS, NO_DERIVATIVE, NO_OVERLAP, store_outs
-from tensorlab._core.op cimport Op
+from tensorlab._core.dispatch.dispatch cimport run_1, run_3
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.out_argument cimport CASTS, NO_DERIVATIVE, NO_OVERLAP, store_outs
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
@@ -22,12 +22,12 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
     number,
 )
-from tensorlab._core.graph cimport dim_of, ndim_of
+from tensorlab._core.graph.graph cimport dim_of, ndim_of
 from tensorlab._core.layout cimport plain_ints, shape_text, ssize, wrap_dim
-from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
 from tensorlab.ops.dim_iterator cimport STRIP, DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
-from tensorlab.ops.reduction_iterator cimport Reducer, read_dims, reduced_tensor, run_reduction
+from tensorlab.ops.reduction_iterator cimport Reducer, read_dims, reduced_result, run_reduction
 from tensorlab.ops.reductions cimport keep_dims, set_reducer, share_among, to_sources
 
 from tensorlab import return_types
@@ -162,18 +162,18 @@ cdef int refuse_empty(TensorBase x, unsigned int mask, bint has_dim, str where) 
                                  f"reduce dimensions that have elements")
     return 0
 
-cdef TensorBase extreme(str where, TensorBase x, object dim, bint keepdim, bint is_min):
+cdef TensorBase extreme_result(str where, TensorBase x, object dim, bint keepdim):
     cdef unsigned int mask = read_dims(dim, ndim_of(x), where)       # dim holds plain ints
-    cdef TensorBase out
-    cdef int kernel = kernel_dtype(x.dtype_)
     refuse_empty(x, mask, not (dim is None or dim == ()), where)
-    out = reduced_tensor(x.dtype_, x, mask, keepdim)
-    run_reduction(&min_reducers[kernel] if is_min else &max_reducers[kernel], out, x, mask, None, NULL, 0)
-    return out
+    return reduced_result(x.dtype_, x, mask, keepdim)
 
 cdef int largest_into(TensorBase out, TensorBase x, unsigned int mask) except -1:
-    """The largest elements over the dimensions in `mask`, none of which is empty, into a new row-major tensor."""
+    """The largest elements over the dimensions in `mask`, none of which is empty, into a row-major tensor."""
     return run_reduction(&max_reducers[kernel_dtype(x.dtype_)], out, x, mask, None, NULL, 0)
+
+cdef int smallest_into(TensorBase out, TensorBase x, unsigned int mask) except -1:
+    """The smallest elements, likewise."""
+    return run_reduction(&min_reducers[kernel_dtype(x.dtype_)], out, x, mask, None, NULL, 0)
 
 cdef object split_over_ties(TensorBase grad, TensorBase x, TensorBase out, object dim, bint keepdim):
     """The gradient of an extreme: equal shares for all elements that are equal to it."""
@@ -185,10 +185,13 @@ cdef object split_over_ties(TensorBase grad, TensorBase x, TensorBase out, objec
 # ---------------------------------------------------------------- amax
 cdef Op AMAX = Op("amax(Tensor x, int[] dim=[], bool keepdim=False) -> Tensor")
 
-cdef TensorBase amax_kernel(TensorBase x, object dim, object keepdim):
-    return extreme("amax", x, dim, keepdim, False)
+@AMAX.infer
+def amax_infer(TensorBase x, dim, bint keepdim):
+    return extreme_result("amax", x, dim, keepdim)
 
-AMAX.c_kernel = <void*>amax_kernel
+@AMAX.kernel
+def amax_kernel(TensorBase out, TensorBase x, dim, keepdim):
+    largest_into(out, x, read_dims(dim, x.ndim_, "amax"))
 
 @AMAX.derivative("x")
 def amax_derivative(grad, x, out, dim, keepdim):
@@ -223,10 +226,13 @@ def amax(TensorBase input not None, dim=(), bint keepdim=False, *, out=None):
 # ---------------------------------------------------------------- amin
 cdef Op AMIN = Op("amin(Tensor x, int[] dim=[], bool keepdim=False) -> Tensor")
 
-cdef TensorBase amin_kernel(TensorBase x, object dim, object keepdim):
-    return extreme("amin", x, dim, keepdim, True)
+@AMIN.infer
+def amin_infer(TensorBase x, dim, bint keepdim):
+    return extreme_result("amin", x, dim, keepdim)
 
-AMIN.c_kernel = <void*>amin_kernel
+@AMIN.kernel
+def amin_kernel(TensorBase out, TensorBase x, dim, keepdim):
+    smallest_into(out, x, read_dims(dim, x.ndim_, "amin"))
 
 @AMIN.derivative("x")
 def amin_derivative(grad, x, out, dim, keepdim):
@@ -372,23 +378,23 @@ set_loops[float](FLOAT32, 0)
 set_loops[double](FLOAT64, 0)
 
 
-cdef tuple extreme_and_index(str where, TensorBase x, int dim, bint keepdim, bint is_min):
-    """(values, indices) along a dimension."""
-    cdef unsigned int mask = <unsigned int>1 << dim
-    cdef int kernel = kernel_dtype(x.dtype_)
-    cdef TensorBase values, indices
-    cdef DimIterator iter
+cdef tuple chosen_results(str where, TensorBase x, object dim, bint keepdim):
+    """Of (values, indices) along a dimension."""
+    cdef unsigned int mask = <unsigned int>1 << dim_of(dim, x, where)
     refuse_empty(x, mask, True, where)
-    values = reduced_tensor(x.dtype_, x, mask, keepdim)
-    indices = reduced_tensor(INT64, x, mask, keepdim)
+    return reduced_result(x.dtype_, x, mask, keepdim), reduced_result(INT64, x, mask, keepdim)
+
+cdef int choose(TensorBase values, TensorBase indices, TensorBase x, int dim, bint keepdim, bint is_min) except -1:
+    """Find the extremes along a dimension, and where they are."""
+    cdef int kernel = kernel_dtype(x.dtype_)
+    cdef DimIterator iter
     start_iterator(&iter, x, dim)
     if x.ndim_ > 0 and x.sizes[dim] < 2147483647:       # strips count in int32
         iter.strip = min_strips[kernel] if is_min else max_strips[kernel]
     add_operand(&iter, x, dim, kernel, False)
     add_operand(&iter, values, dim if keepdim else -1, kernel, True)
     add_operand(&iter, indices, dim if keepdim else -1, INT64, True)
-    dim_apply(&iter, min_loops[kernel] if is_min else max_loops[kernel], NULL, 32768)
-    return values, indices
+    return dim_apply(&iter, min_loops[kernel] if is_min else max_loops[kernel], NULL, 32768)
 
 cdef object to_chosen(object grad, object x_shape, int dim, object indices, bint keepdim):
     """The gradient of the chosen elements, reduced along `dim`."""
@@ -402,14 +408,21 @@ cdef Op MAX = Op("max(Tensor x) -> Tensor", node="MaxBackward1")
 cdef Op MAX_DIM = Op("max_dim(Tensor x, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
                      node="MaxBackward0")
 
-cdef TensorBase max_kernel(TensorBase x):
-    return extreme("max", x, None, False, False)
+@MAX.infer
+def max_infer(TensorBase x):
+    return extreme_result("max", x, None, False)
 
-cdef tuple max_dim_kernel(TensorBase x, object dim, object keepdim):
-    cdef bint keeps = keepdim
-    return extreme_and_index("max", x, dim_of(dim, x, "max"), keeps, False)
+@MAX.kernel
+def max_kernel(TensorBase out, TensorBase x):
+    largest_into(out, x, read_dims(None, x.ndim_, "max"))
 
-MAX.c_kernel, MAX_DIM.c_kernel = <void*>max_kernel, <void*>max_dim_kernel
+@MAX_DIM.infer
+def max_dim_infer(TensorBase x, dim, bint keepdim):
+    return chosen_results("max", x, dim, keepdim)
+
+@MAX_DIM.kernel
+def max_dim_kernel(TensorBase values, TensorBase indices, TensorBase x, dim, bint keepdim):
+    choose(values, indices, x, dim_of(dim, x, "max"), keepdim, False)
 
 @MAX.derivative("x")
 def max_derivative(grad, x, out):
@@ -423,9 +436,7 @@ cdef object max_or_min(str where, TensorBase x, object dim, bint keepdim, object
     """The three forms of max and min."""
     if dim is None:
         return run_1(MIN if is_min else MAX, x, out, CASTS)
-    results = run_3(MIN_DIM if is_min else MAX_DIM, x, dim_of(dim, x, where), keepdim)
-    if out is not None:
-        results = store_outs(where, results, out, (x,), NO_OVERLAP)
+    results = run_3(MIN_DIM if is_min else MAX_DIM, x, dim_of(dim, x, where), keepdim, out, NO_OVERLAP)
     return (return_types.min if is_min else return_types.max)(results)
 
 def max(TensorBase input not None, dim=None, bint keepdim=False, *, other=None, out=None):
@@ -467,14 +478,21 @@ cdef Op MIN = Op("min(Tensor x) -> Tensor", node="MinBackward1")
 cdef Op MIN_DIM = Op("min_dim(Tensor x, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
                      node="MinBackward0")
 
-cdef TensorBase min_kernel(TensorBase x):
-    return extreme("min", x, None, False, True)
+@MIN.infer
+def min_infer(TensorBase x):
+    return extreme_result("min", x, None, False)
 
-cdef tuple min_dim_kernel(TensorBase x, object dim, object keepdim):
-    cdef bint keeps = keepdim
-    return extreme_and_index("min", x, dim_of(dim, x, "min"), keeps, True)
+@MIN.kernel
+def min_kernel(TensorBase out, TensorBase x):
+    smallest_into(out, x, read_dims(None, x.ndim_, "min"))
 
-MIN.c_kernel, MIN_DIM.c_kernel = <void*>min_kernel, <void*>min_dim_kernel
+@MIN_DIM.infer
+def min_dim_infer(TensorBase x, dim, bint keepdim):
+    return chosen_results("min", x, dim, keepdim)
+
+@MIN_DIM.kernel
+def min_dim_kernel(TensorBase values, TensorBase indices, TensorBase x, dim, bint keepdim):
+    choose(values, indices, x, dim_of(dim, x, "min"), keepdim, True)
 
 @MIN.derivative("x")
 def min_derivative(grad, x, out):
@@ -500,7 +518,7 @@ def min(TensorBase input not None, dim=None, bint keepdim=False, *, other=None, 
 cdef Op ARGMAX = Op("argmax(Tensor x, int? dim=None, bool keepdim=False) -> Tensor")
 cdef Op ARGMIN = Op("argmin(Tensor x, int? dim=None, bool keepdim=False) -> Tensor")
 
-cdef TensorBase index_result(TensorBase x, object dim, object keepdim, str where):
+cdef TensorBase index_result(TensorBase x, object dim, bint keepdim, str where):
     cdef unsigned int mask = read_dims(None, x.ndim_, where)
     if x.dtype_ == BOOL:
         raise DTypeError(f"{where}: not defined for bool; convert with .int() first")
@@ -510,29 +528,32 @@ cdef TensorBase index_result(TensorBase x, object dim, object keepdim, str where
     elif x.numel_ == 0:
         raise DimensionError(f"{where}: a tensor without elements has no extreme; give dim, a dimension that is "
                              "not empty")
-    return reduced_tensor(INT64, x, mask, keepdim)
+    return reduced_result(INT64, x, mask, keepdim)
 
-cdef TensorBase argmax_result(TensorBase x, object dim, object keepdim):
+@ARGMAX.infer
+def argmax_infer(TensorBase x, dim, bint keepdim):
     return index_result(x, dim, keepdim, "argmax")
 
-cdef TensorBase argmin_result(TensorBase x, object dim, object keepdim):
+@ARGMAX.kernel
+def argmax_kernel(TensorBase out, TensorBase x, dim, bint keepdim):
+    index_of_extreme(out, x, dim, keepdim, False)
+
+@ARGMIN.infer
+def argmin_infer(TensorBase x, dim, bint keepdim):
     return index_result(x, dim, keepdim, "argmin")
 
-cdef TensorBase argmax_kernel(TensorBase x, object dim, object keepdim):
-    return index_of_extreme("argmax", x, dim, keepdim, False)
+@ARGMIN.kernel
+def argmin_kernel(TensorBase out, TensorBase x, dim, bint keepdim):
+    index_of_extreme(out, x, dim, keepdim, True)
 
-cdef TensorBase argmin_kernel(TensorBase x, object dim, object keepdim):
-    return index_of_extreme("argmin", x, dim, keepdim, True)
-
-cdef TensorBase index_of_extreme(str where, TensorBase x, object dim, bint keepdim, bint is_min):
-    cdef TensorBase out, row = x
+cdef int index_of_extreme(TensorBase out, TensorBase x, object dim, bint keepdim, bint is_min) except -1:
+    cdef TensorBase row = x
     cdef void* data[3]
     cdef char[MAX_ITEMSIZE] value                       # only its place is wanted
     cdef int kernel = kernel_dtype(x.dtype_)
     cdef dim_loop loop = min_loops[kernel] if is_min else max_loops[kernel]
-    if dim is not None and x.dtype_ != BOOL:
-        return extreme_and_index(where, x, wrap_dim(dim, x.ndim_, where), keepdim, is_min)[1]
-    out = index_result(x, dim, keepdim, where)
+    if dim is not None:
+        return choose(empty_beside(x, x.dtype_, out.ndim_, out.sizes), out, x, wrap_dim(dim, x.ndim_), keepdim, is_min)
     if not x.is_contiguous_ or x.dtype_ != kernel:
         row = empty_beside(x, kernel, x.ndim_, x.sizes)
         copy_into(row, x)
@@ -542,10 +563,7 @@ cdef TensorBase index_of_extreme(str where, TensorBase x, object dim, bint keepd
     else:
         with nogil:
             loop(data, row.numel_, NULL)
-    return out
-
-ARGMAX.c_kernel, ARGMAX.shape_rule = <void*>argmax_kernel, <void*>argmax_result
-ARGMIN.c_kernel, ARGMIN.shape_rule = <void*>argmin_kernel, <void*>argmin_result
+    return 0
 
 def argmax(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
     """Index of the largest element, in the flattened tensor or along a dimension; the first among equal ones.

@@ -1,6 +1,6 @@
 """What all factories share; see factories.pyx."""
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.modes cimport active_layers
+from tensorlab._core.state.modes cimport active_layers
 from tensorlab._core.tensor cimport TensorBase
 
 # arguments, as the public functions read them

@@ -1,7 +1,7 @@
 """Filling tensors, for other families of ops too."""
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.recording cimport OpNode
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.op cimport Op
-from tensorlab._core.recording cimport OpNode
 from tensorlab._core.tensor cimport TensorBase
 
 cdef Op FILL_, ZERO_

@@ -3,9 +3,15 @@ from cpython.object cimport PyObject
 from libc.math cimport fabs, isinf, isnan
 from libc.string cimport memcpy, memset
 
-from tensorlab._core.dispatch cimport run_1, run_2
-from tensorlab._core.op cimport Op, inplace_op
-from tensorlab._core.operands cimport as_number, check_fits, refuse_internal_overlap, write_number
+from tensorlab._core.dispatch.dispatch cimport run_1, run_2
+from tensorlab._core.dispatch.op cimport Op, inplace_op
+from tensorlab._core.dispatch.operands cimport (
+    as_number,
+    check_fits,
+    refuse_internal_overlap,
+    write_number,
+)
+from tensorlab._core.dispatch.recording cimport OpNode, begin_record, end_record_inplace
 from tensorlab._core.dtypes cimport (
     FLOAT16,
     FLOAT32,
@@ -16,12 +22,11 @@ from tensorlab._core.dtypes cimport (
     item_size,
     kernel_dtype,
 )
-from tensorlab._core.graph cimport needs_grad
-from tensorlab._core.inplace cimport check_inplace
+from tensorlab._core.graph.graph cimport needs_grad
+from tensorlab._core.graph.inplace cimport check_inplace
 from tensorlab._core.layout cimport has_internal_overlap, ssize
-from tensorlab._core.iterator cimport fill_with
-from tensorlab._core.modes cimport thread_state
-from tensorlab._core.recording cimport OpNode, begin_record, end_record_inplace
+from tensorlab._core.loops.iterator cimport fill_with
+from tensorlab._core.state.modes cimport thread_state
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, empty_tensor, is_meta, memory_of
 
 import warnings

@@ -10,17 +10,17 @@ each is the derivative of the other, as a pixel that was copied to many columns 
 """
 from cpython.number cimport PyIndex_Check
 
-from tensorlab._core.dispatch cimport run_tuple
-from tensorlab._core.op cimport Op
+from tensorlab._core.dispatch.dispatch cimport run_tuple
+from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dtypes cimport BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, kernel_dtype
 from tensorlab._core.layout cimport plain_ints, shape_text, ssize
-from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.parallel cimport grain_of, parallel_for
+from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.loops.parallel cimport grain_of, parallel_for
 from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
 from tensorlab.ops.filling cimport zeros_beside
 from tensorlab.ops.im2col cimport Geometry, col2im, column_size, im2col, plane_size
 
-from tensorlab._core.exchange import tolist
+from tensorlab._core.interop.exchange import tolist
 from tensorlab.errors import DimensionError, ShapeError, UnsupportedDType
 
 

@@ -2,13 +2,13 @@
 
 Counting is adding ones at indices, which `index_add_` does; the work here is to find the index of each element.
 """
-from tensorlab._core.out_argument cimport NO_DERIVATIVE, store_out, store_outs
+from tensorlab._core.dispatch.out_argument cimport NO_DERIVATIVE, store_out, store_outs
 from tensorlab._core.dtypes cimport BOOL, FLOAT32, FLOAT64, INT64, dtype_object, is_floating
 from tensorlab._core.layout cimport shape_text
 from tensorlab._core.tensor cimport TensorBase
 
 from tensorlab import return_types
-from tensorlab._core.function import without_derivative
+from tensorlab._core.engine.function import without_derivative
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
 from tensorlab.ops.ranges import linspace
 from tensorlab.ops.searching import searchsorted

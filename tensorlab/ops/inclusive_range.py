@@ -3,8 +3,8 @@
 import math
 import warnings
 
+from tensorlab._core.dispatch.out_argument import store_out
 from tensorlab._core.dtypes import get_default_dtype
-from tensorlab._core.out_argument import store_out
 from tensorlab.errors import ShapeError, UnsupportedDType
 from tensorlab.ops.ranges import arange
 

@@ -7,7 +7,7 @@ grows with log n (Higham 1993, "The accuracy of floating point summation").
 """
 from libc.stdint cimport int64_t, uint32_t
 
-cimport tensorlab._core.tl_math as tl_math
+cimport tensorlab._core.loops.tl_math as tl_math
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
 

@@ -1,7 +1,7 @@
 """Areas and slopes of sampled functions: trapezoid, cumulative_trapezoid, gradient."""
 
-from tensorlab._core.exchange import as_tensor
-from tensorlab._core.numpy_aliases import accepts_numpy_names
+from tensorlab._core.dispatch.numpy_aliases import accepts_numpy_names
+from tensorlab._core.interop.exchange import as_tensor
 from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import ShapeError
 from tensorlab.ops.joining import cat

@@ -1,22 +1,22 @@
 """Several tensors into one: cat, stack, hstack, vstack, dstack, column_stack."""
 from libc.string cimport memcpy
 
-from tensorlab._core.dispatch cimport run_2, run_3
-from tensorlab._core.modes cimport active_layers, thread_state
-from tensorlab._core.out_argument cimport CASTS, store_out
-from tensorlab._core.op cimport Op
-from tensorlab._core.operands cimport can_cast, check_same_place, refuse_overlap
+from tensorlab._core.dispatch.dispatch cimport run_2, run_3
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.operands cimport can_cast, check_same_place, refuse_overlap
+from tensorlab._core.dispatch.out_argument cimport CASTS, store_out
 from tensorlab._core.dtypes cimport item_size, promotion
-from tensorlab._core.graph cimport bump_version, dim_of, ndim_of, needs_grad
+from tensorlab._core.graph.graph cimport bump_version, dim_of, ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, shape_text, ssize, wrap_dim
-from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.state.modes cimport active_layers, thread_state
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_strided_beside, is_meta, memory_of
 from tensorlab.ops.memory_formats cimport format_strides, lies_channels_last
 from tensorlab.ops.dimensions cimport unsqueeze_dim
 from tensorlab.ops.reshaping cimport reshape_to
 from tensorlab.ops.slicing cimport part_of, slice_dim
 
-from tensorlab._core.backward import set_stack
+from tensorlab._core.engine.backward import set_stack
 from tensorlab.errors import ShapeError
 
 

@@ -20,9 +20,9 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.string cimport memcpy
 
-from tensorlab._core.dispatch cimport run_1
+from tensorlab._core.dispatch.dispatch cimport run_1
+from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.no_instances cimport forbid_new
-from tensorlab._core.op cimport Op
 from tensorlab._core.storage cimport BORROWED, LENT, WRITABLE, Storage, foreign_storage, new_storage
 from tensorlab._core.tensor cimport TensorBase, new_tensor, note_borrower, set_layout
 

@@ -9,16 +9,16 @@ gradient differentiates again.
 cimport cython
 from libc.stdint cimport int64_t
 
-cimport tensorlab._core.tl_math as tl_math
-from tensorlab._core.conversion cimport convert
-from tensorlab._core.dispatch cimport run_3, run_tuple
-from tensorlab._core.op cimport Op
-from tensorlab._core.operands cimport check_same_place, same_numbers
+cimport tensorlab._core.loops.tl_math as tl_math
+from tensorlab._core.dispatch.dispatch cimport run_3, run_tuple
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.operands cimport check_same_place, same_numbers
 from tensorlab._core.dtypes cimport FLOAT64, INT64, UINT8, dtype_object, is_floating, item_size, kernel_dtype, real
-from tensorlab._core.graph cimport should_record
+from tensorlab._core.graph.graph cimport should_record
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
-from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.modes cimport active_layers
+from tensorlab._core.loops.conversion cimport convert
+from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.state.modes cimport active_layers
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, make_size, memory_of
 from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, add_point_operand, dim_apply, start_iterator
 from tensorlab.ops.reductions cimport sum_into

@@ -7,10 +7,10 @@ none needs a derivative of its own.
 import itertools
 from collections.abc import Sequence
 
-from tensorlab._core.exchange import tensor
-from tensorlab._core.saved import call_unpacked
+from tensorlab._core.graph.saved import call_unpacked
+from tensorlab._core.interop.exchange import tensor
+from tensorlab._core.state.warning import warn_once
 from tensorlab._core.tensor import Size, TensorBase
-from tensorlab._core.warning import warn_once
 from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.joining import stack
 

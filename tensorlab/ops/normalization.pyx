@@ -7,16 +7,16 @@ the ones and its share along xhat are taken away, because neither shifting nor s
 from libc.math cimport sqrt
 from libc.string cimport memset
 
-cimport tensorlab._core.c_math as c_math
-from tensorlab._core.dispatch cimport run_1, run_4, run_tuple
-from tensorlab._core.modes cimport thread_state
-from tensorlab._core.graph cimport needs_grad
-from tensorlab._core.op cimport Op
-from tensorlab._core.parallel cimport grain_of, parallel_for, thread_count
-from tensorlab._core.operands cimport check_same_place, same_numbers
+cimport tensorlab._core.loops.c_math as c_math
+from tensorlab._core.dispatch.dispatch cimport run_1, run_4, run_tuple
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.operands cimport check_same_place, same_numbers
 from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating, kernel_dtype, real
+from tensorlab._core.graph.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
-from tensorlab._core.iterator cimport contiguous_copy, copy_into
+from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
+from tensorlab._core.loops.parallel cimport grain_of, parallel_for, thread_count
+from tensorlab._core.state.modes cimport thread_state
 from tensorlab._core.tensor cimport TensorBase, empty_beside, make_size, memory_of
 from tensorlab.ops.inner_loops cimport pairwise_sum
 

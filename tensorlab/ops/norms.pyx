@@ -1,17 +1,17 @@
 """Norms: the length of a vector, measured in several ways."""
 from libc.stdint cimport int64_t
 
-cimport tensorlab._core.c_math as c_math
-from tensorlab._core.dispatch cimport run_tuple
-from tensorlab._core.op cimport Op
-from tensorlab._core.out_argument cimport store_out
+cimport tensorlab._core.loops.c_math as c_math
+from tensorlab._core.dispatch.dispatch cimport run_tuple
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.out_argument cimport store_out
 from tensorlab._core.dtypes cimport (
     FLOAT32, FLOAT64, dtype_code, dtype_object, is_floating, item_size, kernel_dtype, real)
-from tensorlab._core.graph cimport ndim_of
+from tensorlab._core.graph.graph cimport ndim_of
 from tensorlab._core.layout cimport plain_ints, ssize, wrap_dim
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.linalg.nuclear cimport run_nuclear_norm
-from tensorlab.ops.reduction_iterator cimport Reducer, finalize_loop, read_dims, reduced_count, reduced_tensor, run_reduction
+from tensorlab.ops.reduction_iterator cimport Reducer, finalize_loop, read_dims, reduced_count, reduced_result, run_reduction
 from tensorlab.ops.reductions cimport keep_dims, set_reducer
 
 from tensorlab.errors import DTypeError, ShapeError
@@ -134,31 +134,26 @@ cdef finalize_loop norm_root(double p, int kernel) noexcept:
 cdef Op NORM = Op("norm(Tensor x, float p=2.0, int[]? dim=None, bool keepdim=False, ScalarType? dtype=None) -> Tensor",
                   node="LinalgVectorNormBackward0")
 
-cdef TensorBase norm_kernel(TensorBase x, object p, object dim, object keepdim, object dtype):
-    cdef double power_of = p
-    cdef bint keeps = keepdim
+@NORM.infer
+def norm_infer(TensorBase x, double p, dim, bint keepdim, dtype):
     cdef unsigned int mask = read_dims(dim, ndim_of(x), "norm")
-    cdef int code = dtype_code(dtype, x.dtype_), kernel
-    cdef Reducer* reducer
-    cdef TensorBase out
+    cdef int code = dtype_code(dtype, x.dtype_)
     if not is_floating(x.dtype_) or not is_floating(code):
         raise DTypeError(f"norm: needs a floating tensor, not "
                          f"{dtype_object(x.dtype_ if is_floating(code) else code)}; convert it with .float()")
     if code != x.dtype_ and item_size[code] <= item_size[x.dtype_]:
         raise DTypeError(f"norm: dtype={dtype_object(code)} can't hold every "
                          f"{dtype_object(x.dtype_)}; convert the norm instead")
-    if x.numel_ == 0 and (power_of < 0 or power_of == INFINITY) and reduced_count(x, mask) == 0:
+    if x.numel_ == 0 and (p < 0 or p == INFINITY) and reduced_count(x, mask) == 0:
         raise ShapeError(f"norm: the norm for p={p} of no elements is not defined; reduce dimensions that have "
                          "elements")
-    kernel = kernel_dtype(code)
-    out = reduced_tensor(code, x, mask, keeps)
-    reducer = &norm_reducers[kernel == FLOAT64]
-    if kind_of(power_of) == SMALLEST:
-        reducer = &smallest_reducers[kernel == FLOAT64]
-    run_reduction(reducer, out, x, mask, None, norm_root(power_of, kernel), power_of)
-    return out
+    return reduced_result(code, x, mask, keepdim)
 
-NORM.c_kernel = <void*>norm_kernel
+@NORM.kernel
+def norm_kernel(TensorBase out, TensorBase x, double p, dim, keepdim, dtype):
+    cdef int kernel = kernel_dtype(out.dtype_)
+    cdef int k = kernel == FLOAT64
+    run_reduction(&smallest_reducers[k] if kind_of(p) == SMALLEST else &norm_reducers[k], out, x, read_dims(dim, x.ndim_, "norm"), None, norm_root(p, kernel), p)
 
 @NORM.derivative("x")
 def norm_derivative(grad, x, out, p, dim, keepdim, dtype):

@@ -7,13 +7,13 @@ under no_grad does. All arguments are checked before anything is written.
 """
 from libc.math cimport sqrt
 
-cimport tensorlab._core.c_math as c_math
-from tensorlab._core.dispatch cimport run_tuple
+cimport tensorlab._core.loops.c_math as c_math
+from tensorlab._core.dispatch.dispatch cimport run_tuple
+from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, real
-from tensorlab._core.graph cimport bump_version
-from tensorlab._core.iterator cimport contiguous_copy, copy_into
+from tensorlab._core.graph.graph cimport bump_version
 from tensorlab._core.layout cimport is_dense, shape_text, ssize
-from tensorlab._core.op cimport Op
+from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.tensor cimport TensorBase, check_writable, empty_strided_beside, memory_of
 
 from tensorlab.errors import ShapeError, UnsupportedDType

@@ -6,9 +6,9 @@ the worst of the kept ones; in a long slice almost no block has a better one, so
 from libc.math cimport NAN
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
-from tensorlab._core.dispatch cimport run_1, run_3, run_4, run_tuple
-from tensorlab._core.out_argument cimport NO_OVERLAP, store_out, store_outs
-from tensorlab._core.op cimport Op
+from tensorlab._core.dispatch.dispatch cimport run_1, run_3, run_4, run_tuple
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.out_argument cimport NO_OVERLAP
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
@@ -22,12 +22,12 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
     number,
 )
-from tensorlab._core.graph cimport dim_of
-from tensorlab._core.iterator cimport contiguous_copy, fill_with
+from tensorlab._core.graph.graph cimport dim_of
 from tensorlab._core.layout cimport MAX_NDIM, int_argument, ssize
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside
+from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into, fill_with
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor, result_beside
 from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, start_iterator
-from tensorlab.ops.reduction_iterator cimport reduced_tensor
+from tensorlab.ops.reduction_iterator cimport reduced_result
 from tensorlab.ops.reductions cimport share_among, to_sources
 from tensorlab.ops.sorted_values cimport value_of_rank
 from tensorlab.ops.sorting cimport order_loop, order_loops, scratch_bytes
@@ -130,36 +130,37 @@ cdef Op TOPK = Op("topk(Tensor x, int k, int dim=-1, bool largest=True, bool sor
 def topk_derivative(grads, x_shape, dim, indices):
     return to_sources(grads[0], x_shape, dim, indices)
 
-cdef tuple topk_kernel(TensorBase x, object k, object dim, object largest, object is_sorted):
-    cdef ssize count = int_argument(k, "topk", "k")
-    cdef bint is_largest = largest
-    cdef int d = dim_of(dim, x, "topk"), kernel = kernel_dtype(x.dtype_), i
+@TOPK.infer
+def topk_infer(TensorBase x, k, dim, largest, sorted):
+    cdef ssize count = int_argument(k, "topk", "k"), n
+    cdef int d = dim_of(dim, x, "topk"), i
     cdef ssize[MAX_NDIM] sizes
-    cdef TensorBase values, indices
-    cdef TopkParameters parameters
-    cdef DimIterator iter
     if x.dtype_ == BOOL:
         raise DTypeError(f"topk: not defined for {dtype_object(BOOL)}; convert with .int() first")
-    parameters.n = x.sizes[d] if x.ndim_ > 0 else 1
-    if count < 0 or count > parameters.n:
-        raise ShapeError(f"topk: k is {count}, but dimension {d} has {parameters.n} elements; k must be from 0 to that")
+    n = x.sizes[d] if x.ndim_ > 0 else 1
+    if count < 0 or count > n:
+        raise ShapeError(f"topk: k is {count}, but dimension {d} has {n} elements; k must be from 0 to that")
     for i in range(x.ndim_):
         sizes[i] = count if i == d else x.sizes[i]
-    values, indices = empty_beside(x, x.dtype_, x.ndim_, sizes), empty_beside(x, INT64, x.ndim_, sizes)
+    return result_beside(x, x.dtype_, x.ndim_, sizes), result_beside(x, INT64, x.ndim_, sizes)
+
+@TOPK.kernel
+def topk_kernel(TensorBase values, TensorBase indices, TensorBase x, ssize k, dim, bint largest, sorted):
+    cdef int d = dim_of(dim, x, "topk"), kernel = kernel_dtype(x.dtype_)
+    cdef TopkParameters parameters
+    cdef DimIterator iter
+    parameters.n = x.sizes[d] if x.ndim_ > 0 else 1
     parameters.order = order_loops[kernel]
-    parameters.k = count
-    parameters.is_largest = is_largest
+    parameters.k = k
+    parameters.is_largest = largest
     parameters.dtype = kernel
     start_iterator(&iter, values, d)
     add_operand(&iter, values, d, kernel, True)
     add_operand(&iter, indices, d, INT64, True)
     add_operand(&iter, x, d, kernel, False)
-    if count > FEW:
+    if k > FEW:
         iter.scratch = parameters.n * 4 + 64 + scratch_bytes(parameters.n)
     dim_apply(&iter, top_loop_of, &parameters, GRAIN)
-    return values, indices
-
-TOPK.c_kernel = <void*>topk_kernel
 
 def topk(TensorBase input not None, k, dim=-1, bint largest=True, bint sorted=True, *, out=None):
     """The k largest (or smallest) elements along a dimension, in order.
@@ -186,10 +187,8 @@ def topk(TensorBase input not None, k, dim=-1, bint largest=True, bint sorted=Tr
     >>> tensorlab.tensor([3., 1., 2.]).topk(2).indices
     tensor([0, 2])
     """
-    results = run_tuple(TOPK, (input, int_argument(k, "topk", "k"), dim_of(dim, input, "topk"), largest, sorted))
-    if out is not None:
-        results = store_outs("topk", results, out, (input,), NO_OVERLAP)
-    return return_types.topk(results)
+    return return_types.topk(run_tuple(TOPK, (input, int_argument(k, "topk", "k"), dim_of(dim, input, "topk"), largest, sorted),
+                                       out, NO_OVERLAP))
 
 
 # ---------------------------------------------------------------- kthvalue, median: loops
@@ -229,20 +228,23 @@ cdef void kth_loop_of(void** data, ssize n, void* parameter) noexcept nogil:
     else:
         kth_loop(data, n, parameters, <uint8_t*>data[0])
 
-cdef tuple kth_elements(str where, TensorBase x, int dim, ssize k, bint keepdim):
-    """(values, indices) of the k-th smallest elements along a dimension; see KthParameters for k."""
+cdef tuple kth_results(str where, TensorBase x, int dim, bint keepdim):
+    """Of (values, indices) of one element along a dimension."""
     cdef unsigned int mask = <unsigned int>1 << dim
-    cdef int kernel = kernel_dtype(x.dtype_)
     cdef ssize n = x.sizes[dim] if x.ndim_ > 0 else 1
-    cdef TensorBase values, indices
-    cdef KthParameters parameters
-    cdef DimIterator iter
     if x.dtype_ == BOOL:
         raise UnsupportedDType(f"{where}: not implemented for {dtype_object(BOOL)}; convert with .int() first")
     if n == 0:
         raise DimensionError(f"{where}: dimension {dim} of shape {tuple(x.shape)} is empty; choose one that has "
                              "elements")
-    values, indices = reduced_tensor(x.dtype_, x, mask, keepdim), reduced_tensor(INT64, x, mask, keepdim)
+    return reduced_result(x.dtype_, x, mask, keepdim), reduced_result(INT64, x, mask, keepdim)
+
+cdef int find_kth(TensorBase values, TensorBase indices, TensorBase x, int dim, ssize k, bint keepdim) except -1:
+    """Find the k-th smallest elements along a dimension, and where they are; see KthParameters for k."""
+    cdef int kernel = kernel_dtype(x.dtype_)
+    cdef ssize n = x.sizes[dim] if x.ndim_ > 0 else 1
+    cdef KthParameters parameters
+    cdef DimIterator iter
     parameters.order = order_loops[kernel]
     parameters.k = k
     parameters.dtype = kernel
@@ -251,8 +253,7 @@ cdef tuple kth_elements(str where, TensorBase x, int dim, ssize k, bint keepdim)
     add_operand(&iter, values, dim if keepdim else -1, kernel, True)
     add_operand(&iter, indices, dim if keepdim else -1, INT64, True)
     iter.scratch = n * 4 + 64 + scratch_bytes(n)
-    dim_apply(&iter, kth_loop_of, &parameters, GRAIN)
-    return values, indices
+    return dim_apply(&iter, kth_loop_of, &parameters, GRAIN)
 
 cdef object to_one_source(object grads, object x_shape, int dim, bint keepdim, object indices):
     if keepdim or len(x_shape) == 0:
@@ -267,16 +268,18 @@ cdef Op KTHVALUE = Op("kthvalue(Tensor x, int k, int dim=-1, bool keepdim=False)
 def kthvalue_derivative(grads, x_shape, dim, keepdim, indices):
     return to_one_source(grads, x_shape, dim, keepdim, indices)
 
-cdef tuple kthvalue_kernel(TensorBase x, object k, object dim, object keepdim):
+@KTHVALUE.infer
+def kthvalue_infer(TensorBase x, k, dim, bint keepdim):
     cdef ssize count = int_argument(k, "kthvalue", "k")
-    cdef bint keeps = keepdim
     cdef int d = dim_of(dim, x, "kthvalue")
     cdef ssize n = x.sizes[d] if x.ndim_ > 0 else 1
-    if n > 0 and not 1 <= count <= n:                   # what an empty dimension means is told by kth_elements
+    if n > 0 and not 1 <= count <= n:                   # what an empty dimension means is told by kth_results
         raise ShapeError(f"kthvalue: k is {count}, but dimension {d} has {n} elements; k must be from 1 to that")
-    return kth_elements("kthvalue", x, d, count - 1, keeps)
+    return kth_results("kthvalue", x, d, keepdim)
 
-KTHVALUE.c_kernel = <void*>kthvalue_kernel
+@KTHVALUE.kernel
+def kthvalue_kernel(TensorBase values, TensorBase indices, TensorBase x, ssize k, dim, bint keepdim):
+    find_kth(values, indices, x, dim_of(dim, x, "kthvalue"), k - 1, keepdim)
 
 def kthvalue(TensorBase input not None, k, dim=-1, bint keepdim=False, *, out=None):
     """The k-th smallest element along a dimension, counted from 1, with its index.
@@ -294,10 +297,8 @@ def kthvalue(TensorBase input not None, k, dim=-1, bint keepdim=False, *, out=No
     >>> tensorlab.tensor([3., 1., 2.]).kthvalue(2).values
     tensor(2.)
     """
-    results = run_4(KTHVALUE, input, int_argument(k, "kthvalue", "k"), dim_of(dim, input, "kthvalue"), keepdim)
-    if out is not None:
-        results = store_outs("kthvalue", results, out, (input,), NO_OVERLAP)
-    return return_types.kthvalue(results)
+    return return_types.kthvalue(run_4(KTHVALUE, input, int_argument(k, "kthvalue", "k"), dim_of(dim, input, "kthvalue"), keepdim,
+                                       out, NO_OVERLAP))
 
 
 # ---------------------------------------------------------------- median, nanmedian
@@ -310,41 +311,40 @@ cdef Op NANMEDIAN = Op("nanmedian(Tensor x) -> Tensor")
 def median_derivative(grad, x, out):
     return share_among((x == out) | ((x != x) & (out != out)), grad)
 
-cdef TensorBase median_of_all(str where, TensorBase x, ssize k):
+cdef int median_of_all(TensorBase out, TensorBase x, ssize k) except -1:
     cdef ssize one = 1
     cdef double nan = NAN
-    cdef TensorBase out
+    cdef TensorBase middle
     if x.numel_ == 0:
-        out = median_result(where, x)
-        fill_with(out, &nan, FLOAT64)
-        return out
-    out = None if x.dtype_ == BOOL else value_of_rank(x, k == -2)
-    if out is None:
-        x = x if x.is_contiguous_ else contiguous_copy(x)
-        out = kth_elements(where, alias_as(x, 1, &x.numel_, &one, x.data_), 0, k, False)[0]
-    return out
+        return fill_with(out, &nan, FLOAT64)
+    middle = value_of_rank(x, k == -2)
+    if middle is not None:
+        return copy_into(out, middle)
+    x = x if x.is_contiguous_ else contiguous_copy(x)
+    return find_kth(out, empty_tensor(INT64, 0, NULL), alias_as(x, 1, &x.numel_, &one, x.data_), 0, k, False)
 
 cdef TensorBase median_result(str where, TensorBase x):
     if x.numel_ == 0 and not is_floating(x.dtype_):
         raise DimensionError(f"{where}: a tensor of whole numbers without elements has no median")
     if x.dtype_ == BOOL:
         raise UnsupportedDType(f"{where}: not implemented for {dtype_object(BOOL)}; convert with .int() first")
-    return empty_beside(x, x.dtype_, 0, NULL)
+    return result_beside(x, x.dtype_, 0, NULL)
 
-cdef TensorBase median_kernel(TensorBase x):
-    return median_of_all("median", x, -1)
-
-cdef TensorBase median_shape(TensorBase x):
+@MEDIAN.infer
+def median_infer(TensorBase x):
     return median_result("median", x)
 
-cdef TensorBase nanmedian_kernel(TensorBase x):
-    return median_of_all("nanmedian", x, -2)
+@MEDIAN.kernel
+def median_kernel(TensorBase out, TensorBase x):
+    median_of_all(out, x, -1)
 
-cdef TensorBase nanmedian_shape(TensorBase x):
+@NANMEDIAN.infer
+def nanmedian_infer(TensorBase x):
     return median_result("nanmedian", x)
 
-MEDIAN.c_kernel, MEDIAN.shape_rule = <void*>median_kernel, <void*>median_shape
-NANMEDIAN.c_kernel, NANMEDIAN.shape_rule = <void*>nanmedian_kernel, <void*>nanmedian_shape
+@NANMEDIAN.kernel
+def nanmedian_kernel(TensorBase out, TensorBase x):
+    median_of_all(out, x, -2)
 
 cdef Op MEDIAN_DIM = Op("median_dim(Tensor x, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
                         node="MedianBackward1")
@@ -356,20 +356,24 @@ cdef Op NANMEDIAN_DIM = Op("nanmedian_dim(Tensor x, int dim, bool keepdim=False)
 def median_dim_derivative(grads, x_shape, dim, keepdim, indices):
     return to_one_source(grads, x_shape, dim, keepdim, indices)
 
-cdef tuple median_dim_kernel(TensorBase x, object dim, object keepdim):
-    cdef bint keeps = keepdim
-    return kth_elements("median", x, dim_of(dim, x, "median"), -1, keeps)
+@MEDIAN_DIM.infer
+def median_dim_infer(TensorBase x, dim, bint keepdim):
+    return kth_results("median", x, dim_of(dim, x, "median"), keepdim)
 
-cdef tuple nanmedian_dim_kernel(TensorBase x, object dim, object keepdim):
-    cdef bint keeps = keepdim
-    return kth_elements("nanmedian", x, dim_of(dim, x, "nanmedian"), -2, keeps)
+@MEDIAN_DIM.kernel
+def median_dim_kernel(TensorBase values, TensorBase indices, TensorBase x, dim, bint keepdim):
+    find_kth(values, indices, x, dim_of(dim, x, "median"), -1, keepdim)
 
-MEDIAN_DIM.c_kernel = <void*>median_dim_kernel
-NANMEDIAN_DIM.c_kernel = <void*>nanmedian_dim_kernel
+@NANMEDIAN_DIM.infer
+def nanmedian_dim_infer(TensorBase x, dim, bint keepdim):
+    return kth_results("nanmedian", x, dim_of(dim, x, "nanmedian"), keepdim)
+
+@NANMEDIAN_DIM.kernel
+def nanmedian_dim_kernel(TensorBase values, TensorBase indices, TensorBase x, dim, bint keepdim):
+    find_kth(values, indices, x, dim_of(dim, x, "nanmedian"), -2, keepdim)
 
 cdef object median_along(str where, Op op, TensorBase x, object dim, bint keepdim, object out):
-    results = run_3(op, x, dim_of(dim, x, where), keepdim)
-    return results if out is None else store_outs(where, results, out, (x,), NO_OVERLAP)
+    return run_3(op, x, dim_of(dim, x, where), keepdim, out, NO_OVERLAP)
 
 def median(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
     """The element in the middle of all, or along a dimension with its index; of an even number, the lower of the two.
@@ -390,7 +394,7 @@ def median(TensorBase input not None, dim=None, bint keepdim=False, *, out=None)
     tensor(2.)
     """
     if dim is None:
-        return store_out("median", run_1(MEDIAN, input), out, (input,))
+        return run_1(MEDIAN, input, out)
     return return_types.median(median_along("median", MEDIAN_DIM, input, dim, keepdim, out))
 
 def nanmedian(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
@@ -401,5 +405,5 @@ def nanmedian(TensorBase input not None, dim=None, bint keepdim=False, *, out=No
     tensor(3.)
     """
     if dim is None:
-        return store_out("nanmedian", run_1(NANMEDIAN, input), out, (input,))
+        return run_1(NANMEDIAN, input, out)
     return return_types.nanmedian(median_along("nanmedian", NANMEDIAN_DIM, input, dim, keepdim, out))

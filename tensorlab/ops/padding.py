@@ -4,7 +4,7 @@ A constant is written around a copy of the tensor; copies of its own are picked 
 Both are made of other operations, which know their gradients.
 """
 
-from tensorlab._core.saved import call_unpacked
+from tensorlab._core.graph.saved import call_unpacked
 from tensorlab.errors import ShapeError, UnsupportedDType
 from tensorlab.ops.indexing.index_along_dim import index_select
 from tensorlab.ops.ranges import arange

@@ -27,9 +27,9 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, item_size, real
-from tensorlab._core.iterator cimport transpose_tile
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.parallel cimport grain_of, parallel_for, thread_count
+from tensorlab._core.loops.iterator cimport transpose_tile
+from tensorlab._core.loops.parallel cimport grain_of, parallel_for, thread_count
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.im2col cimport BY_INPUT, BY_WEIGHT, Geometry, column_size, plane_size
 from tensorlab.ops.padded_planes cimport Wide, copy_plane, find_tap, is_copy_small, measure

@@ -9,11 +9,11 @@ import copy
 import copyreg
 import warnings
 
-from tensorlab._core.autograd_fields import leaf_hooks
+from tensorlab._core.dispatch.subclass import make_subclass
 from tensorlab._core.dtypes import DTYPES
-from tensorlab._core.exchange import frombuffer
+from tensorlab._core.engine.autograd_fields import leaf_hooks
+from tensorlab._core.interop.exchange import frombuffer
 from tensorlab._core.storage import Storage, new_meta_storage
-from tensorlab._core.subclass import make_subclass
 from tensorlab.errors import GradientError
 from tensorlab.ops.resizing import tensor_over
 

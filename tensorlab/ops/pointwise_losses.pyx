@@ -2,12 +2,12 @@
 
 Every loss is a pointwise op and what `reduction` makes of it: the mean, the sum, or (none) all of them.
 """
-cimport tensorlab._core.tl_math as tl_math
-from tensorlab._core.dispatch cimport run_2, run_binary, run_ternary
-from tensorlab._core.op cimport Op, floating_loops
+cimport tensorlab._core.loops.tl_math as tl_math
+from tensorlab._core.dispatch.dispatch cimport run_2, run_binary, run_ternary
+from tensorlab._core.dispatch.op cimport Op, floating_loops
+from tensorlab._core.dispatch.operands cimport check_same_place, same_numbers
 from tensorlab._core.dtypes cimport is_floating, real
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.operands cimport check_same_place, same_numbers
 from tensorlab._core.tensor cimport TensorBase, alias
 
 import math

@@ -1,9 +1,9 @@
 """Products, and the products and sums of truth: prod, all, any."""
 from libc.stdint cimport int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport run_3, run_4
-from tensorlab._core.out_argument cimport NO_DERIVATIVE, dtype_or_that_of, store_out
-from tensorlab._core.op cimport Op
+from tensorlab._core.dispatch.dispatch cimport run_3, run_4
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.out_argument cimport NO_DERIVATIVE, dtype_or_that_of, store_out
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
@@ -15,7 +15,7 @@ from tensorlab._core.dtypes cimport (
     is_floating,
     kernel_dtype,
 )
-from tensorlab._core.graph cimport dim_of, ndim_of
+from tensorlab._core.graph.graph cimport dim_of, ndim_of
 from tensorlab._core.layout cimport plain_ints, ssize
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.reduction_iterator cimport Reducer, read_dims, reduced_tensor, run_reduction

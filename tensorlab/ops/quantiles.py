@@ -4,9 +4,9 @@ Made of sort, gather and arithmetic, whose derivatives are theirs.
 """
 
 from tensorlab import return_types
-from tensorlab._core.exchange import tensor
-from tensorlab._core.numpy_aliases import accepts_numpy_names
-from tensorlab._core.out_argument import NO_OVERLAP, store_out, store_outs
+from tensorlab._core.dispatch.numpy_aliases import accepts_numpy_names
+from tensorlab._core.dispatch.out_argument import NO_OVERLAP, store_out, store_outs
+from tensorlab._core.interop.exchange import tensor
 from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.ranges import arange

@@ -1,5 +1,5 @@
 """Random fills, for other families of ops too. The functions record nothing."""
-from tensorlab._core.op cimport Op
+from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.random cimport Generator
 from tensorlab._core.tensor cimport TensorBase
 

@@ -6,10 +6,13 @@ order of its memory, whatever the order of its dimensions, as PyTorch does; so e
 from cpython.number cimport PyIndex_Check
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
-from tensorlab._core.conversion cimport convert
-from tensorlab._core.dispatch cimport run_2, run_3, run_4
-from tensorlab._core.out_argument cimport NO_PARTIAL_OVERLAP, store_out, tensor_to_write
-from tensorlab._core.op cimport Op, inplace_op
+from tensorlab._core.dispatch.dispatch cimport run_2, run_3, run_4
+from tensorlab._core.dispatch.op cimport Op, inplace_op
+from tensorlab._core.dispatch.out_argument cimport (
+    NO_PARTIAL_OVERLAP,
+    store_out,
+    tensor_to_write,
+)
 from tensorlab._core.distributions cimport (
     NORMAL_BLOCK,
     fill_bernoulli,
@@ -43,7 +46,8 @@ from tensorlab._core.dtypes cimport (
     real,
 )
 from tensorlab._core.layout cimport MAX_NDIM, is_dense, ssize
-from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.loops.conversion cimport convert
+from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.random cimport Generator, generator_or_default
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_like, is_meta, memory_of
 

@@ -2,9 +2,10 @@
 from cpython.number cimport PyIndex_Check
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport run_3, run_4, run_5, run_6, run_tuple
-from tensorlab._core.out_argument cimport CASTS, NO_PARTIAL_OVERLAP, store_out
-from tensorlab._core.op cimport Op
+from tensorlab._core.dispatch.dispatch cimport run_3, run_4, run_5, run_6, run_tuple
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.operands cimport refuse_internal_overlap
+from tensorlab._core.dispatch.out_argument cimport CASTS, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.distributions cimport fill_randperm, fill_uniform
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
@@ -21,8 +22,7 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
 )
 from tensorlab._core.layout cimport int_argument, ssize
-from tensorlab._core.operands cimport refuse_internal_overlap
-from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.random cimport Generator, generator_or_default
 from tensorlab._core.tensor cimport (
     TensorBase,

@@ -4,12 +4,11 @@ from cpython.long cimport PyLong_CheckExact
 from libc.math cimport ceil, isfinite, isnan, pow
 from libc.stdint cimport int64_t
 
-cimport tensorlab._core.c_math as c_math
-from tensorlab._core.conversion cimport convert
-from tensorlab._core.dispatch cimport run_4, run_5, run_6
-from tensorlab._core.op cimport Op
-from tensorlab._core.out_argument cimport warn_of_resizing
-from tensorlab._core.operands cimport as_number, check_fits, write_number
+cimport tensorlab._core.loops.c_math as c_math
+from tensorlab._core.dispatch.dispatch cimport run_4, run_5, run_6
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.operands cimport as_number, check_fits, write_number
+from tensorlab._core.dispatch.out_argument cimport warn_of_resizing
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
@@ -23,7 +22,8 @@ from tensorlab._core.dtypes cimport (
     real,
 )
 from tensorlab._core.layout cimport int_argument, ssize
-from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.loops.conversion cimport convert
+from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, is_meta, memory_of
 from tensorlab.ops.factories cimport (
     check_layout,

@@ -1,17 +1,17 @@
 """Copies that put elements in other places, or in several: flip, roll, rot90, repeat, tile, repeat_interleave.
 
 A flip is a copy from a layout with a negative stride; `repeat` is a copy from one with stride 0. So the iterator of
-_core/iterator.pyx does all the work, and what is left here is to describe the layouts.
+_core/loops/iterator.pyx does all the work, and what is left here is to describe the layouts.
 """
 from cpython.number cimport PyIndex_Check
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport run_2, run_3
-from tensorlab._core.op cimport Op
+from tensorlab._core.dispatch.dispatch cimport run_2, run_3
+from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dtypes cimport INT32, INT64, item_size
-from tensorlab._core.graph cimport dim_of, ndim_of
+from tensorlab._core.graph.graph cimport dim_of, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, int_argument, read_sizes, ssize, wrap_dim
-from tensorlab._core.iterator cimport contiguous_copy, copy_into
+from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.tensor cimport TensorBase, alias, alias_as, empty_beside, empty_like, empty_tensor, memory_of, set_layout
 from tensorlab.ops.copying cimport run_row_major_clone
 from tensorlab.ops.dimensions cimport expand_to, read_dims, unsqueeze_dim
@@ -19,7 +19,7 @@ from tensorlab.ops.memory_formats cimport as_ints
 from tensorlab.ops.reshaping cimport reshape_to
 from tensorlab.ops.slicing cimport part_of
 
-from tensorlab._core.exchange import tolist
+from tensorlab._core.interop.exchange import tolist
 from tensorlab.errors import ShapeError, UnsupportedDType
 
 

@@ -14,11 +14,17 @@ from cpython.number cimport PyIndex_Check
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from tensorlab._core.conversion cimport convert
 from tensorlab._core.dtypes cimport MAX_ITEMSIZE, item_size
 from tensorlab._core.layout cimport MAX_NDIM, contiguous_strides, ssize, wrap_dim
-from tensorlab._core.loop_nest cimport IndexCounter, coalesce, count_along, next_index, start_counter
-from tensorlab._core.parallel cimport grain_of, parallel_for, thread_count
+from tensorlab._core.loops.conversion cimport convert
+from tensorlab._core.loops.loop_nest cimport (
+    IndexCounter,
+    coalesce,
+    count_along,
+    next_index,
+    start_counter,
+)
+from tensorlab._core.loops.parallel cimport grain_of, parallel_for, thread_count
 from tensorlab._core.tensor cimport TensorBase, give_memory, is_meta, memory_of, result_beside
 
 from tensorlab.errors import ShapeError

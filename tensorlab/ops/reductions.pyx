@@ -2,9 +2,9 @@
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
-from tensorlab._core.dispatch cimport run_2, run_4
-from tensorlab._core.out_argument cimport CASTS, dtype_or_that_of, store_out
-from tensorlab._core.op cimport Op
+from tensorlab._core.dispatch.dispatch cimport run_2, run_4
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.out_argument cimport CASTS, dtype_or_that_of, store_out
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
@@ -18,7 +18,7 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
     real,
 )
-from tensorlab._core.graph cimport bump_version, ndim_of
+from tensorlab._core.graph.graph cimport bump_version, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.reduction_iterator cimport (
@@ -360,13 +360,15 @@ cdef int mean_dtype(TensorBase x, object dtype, str where) except -1:
 
 cdef Op MEAN = Op("mean(Tensor x, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
 
-cdef TensorBase mean_kernel(TensorBase x, object dim, object keepdim, object dtype):
-    cdef bint keeps = keepdim
+@MEAN.infer
+def mean_infer(TensorBase x, dim, bint keepdim, dtype):
     cdef int code = mean_dtype(x, dtype, "mean")
-    cdef unsigned int mask = read_dims(dim, ndim_of(x), "mean")
-    return sum_into(x, mask, keeps, code, divide_totals(code), reduced_count(x, mask))
+    return reduced_result(code, x, read_dims(dim, ndim_of(x), "mean"), keepdim)
 
-MEAN.c_kernel = &mean_kernel
+@MEAN.kernel
+def mean_kernel(TensorBase out, TensorBase x, dim, keepdim, dtype):
+    cdef unsigned int mask = read_dims(dim, x.ndim_, "mean")
+    sum_to(out, x, mask, divide_totals(out.dtype_), reduced_count(x, mask))
 
 @MEAN.derivative("x")
 def mean_derivative(grad, x_shape, dim, keepdim):
@@ -433,13 +435,13 @@ def nanmean(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=No
 # ---------------------------------------------------------------- count_nonzero
 cdef Op COUNT_NONZERO = Op("count_nonzero(Tensor x, int[]? dim=None) -> Tensor")
 
-cdef TensorBase count_nonzero_kernel(TensorBase x, object dim):
-    cdef unsigned int mask = read_dims(dim, x.ndim_, "count_nonzero")
-    cdef TensorBase out = reduced_tensor(INT64, x, mask, False)
-    run_reduction(&count_reducer, out, x, mask, None, NULL, 0)
-    return out
+@COUNT_NONZERO.infer
+def count_nonzero_infer(TensorBase x, dim):
+    return reduced_result(INT64, x, read_dims(dim, x.ndim_, "count_nonzero"), False)
 
-COUNT_NONZERO.c_kernel = &count_nonzero_kernel
+@COUNT_NONZERO.kernel
+def count_nonzero_kernel(TensorBase out, TensorBase x, dim):
+    run_reduction(&count_reducer, out, x, read_dims(dim, x.ndim_, "count_nonzero"), None, NULL, 0)
 
 def count_nonzero(TensorBase input not None, dim=None):
     """How many elements are not 0, of all or along dimensions, as int64.
@@ -467,13 +469,17 @@ cdef unsigned int dims_to_sum(TensorBase x, int ndim, const ssize* sizes) except
 
 cdef Op SUM_TO_SIZE = Op("sum_to_size(Tensor x, int[] size) -> Tensor")
 
-cdef TensorBase sum_to_size_kernel(TensorBase x, object size):
+@SUM_TO_SIZE.infer
+def sum_to_size_infer(TensorBase x, size):
     """Dimensions are kept, with size 1 where they were summed."""
     cdef ssize[MAX_NDIM] sizes
     cdef unsigned int mask = dims_to_sum(x, read_sizes(size, sizes, "sum_to_size"), sizes)
-    return sum_into(x, mask, True, x.dtype_ if is_floating(x.dtype_) else INT64, NULL, 0)
+    return reduced_result(x.dtype_ if is_floating(x.dtype_) else INT64, x, mask, True)
 
-SUM_TO_SIZE.c_kernel = &sum_to_size_kernel
+@SUM_TO_SIZE.kernel
+def sum_to_size_kernel(TensorBase out, TensorBase x, size):
+    cdef ssize[MAX_NDIM] sizes
+    sum_to(out, x, dims_to_sum(x, read_sizes(size, sizes, "sum_to_size"), sizes), NULL, 0)
 
 @SUM_TO_SIZE.derivative("x")
 def sum_to_size_derivative(grad, x_shape):

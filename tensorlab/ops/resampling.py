@@ -11,8 +11,8 @@ import warnings
 import numpy as np
 
 from tensorlab._core.dtypes import DTYPES
-from tensorlab._core.exchange import tensor
-from tensorlab._core.saved import call_unpacked
+from tensorlab._core.graph.saved import call_unpacked
+from tensorlab._core.interop.exchange import tensor
 from tensorlab.errors import ShapeError, UnsupportedDType
 from tensorlab.ops.pooling.adaptive import (
     adaptive_avg_pool1d,

@@ -3,10 +3,10 @@
 `view` never copies and raises where it would have to; `reshape` copies there. The rule that tells them apart is
 `view_strides` in _core/layout.pyx.
 """
-from tensorlab._core.dispatch cimport run_2
-from tensorlab._core.op cimport Op
+from tensorlab._core.dispatch.dispatch cimport run_2
+from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dtypes cimport NO_DTYPE, dtype as dtype_class, dtype_code, dtype_object, item_size
-from tensorlab._core.graph cimport as_view
+from tensorlab._core.graph.graph cimport as_view
 from tensorlab._core.layout cimport (
     MAX_NDIM,
     plain_ints,
@@ -16,7 +16,7 @@ from tensorlab._core.layout cimport (
     view_strides,
     wrap_dim,
 )
-from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_beside, set_layout
 from tensorlab.ops.copying cimport run_contiguous
 from tensorlab.ops.dimensions cimport is_unwatched

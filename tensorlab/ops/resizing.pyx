@@ -2,12 +2,12 @@
 
 These look past autograd at the storage itself; a tensor that requires grad refuses them.
 """
-from tensorlab._core.dispatch cimport run_2, run_tuple
-from tensorlab._core.op cimport Op
-from tensorlab._core.operands cimport resize_tensor
+from tensorlab._core.dispatch.dispatch cimport run_2, run_tuple
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.operands cimport resize_tensor
 from tensorlab._core.dtypes cimport NO_DTYPE, dtype_code, dtype_object, item_size
-from tensorlab._core.graph cimport bump_version, needs_grad, should_record
-from tensorlab._core.inplace cimport check_inplace
+from tensorlab._core.graph.graph cimport bump_version, needs_grad, should_record
+from tensorlab._core.graph.inplace cimport check_inplace
 from tensorlab._core.layout cimport MAX_NDIM, contiguous_strides, extent, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.storage cimport BORROWED, Storage, new_storage
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, new_tensor, note_borrower, offset_of, set_layout

@@ -6,8 +6,8 @@ import math
 from tensorlab._core.tensor cimport TensorBase
 
 from tensorlab._core.dtypes import DTYPES
-from tensorlab._core.modes import is_grad_enabled
-from tensorlab._core.settings_number import note_setting
+from tensorlab._core.state.modes import is_grad_enabled
+from tensorlab._core.state.settings_number import note_setting
 from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.attention import attention
 from tensorlab.ops.attention_formula import attention_by_formula

@@ -4,9 +4,15 @@ A running sum is serial by nature, one addition waits for the last, so float32 i
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport run_2, run_3
-from tensorlab._core.out_argument cimport CASTS, NO_PARTIAL_OVERLAP, dtype_or_that_of, store_out, store_outs
-from tensorlab._core.op cimport Op, inplace_op
+from tensorlab._core.dispatch.dispatch cimport run_2, run_3
+from tensorlab._core.dispatch.op cimport Op, inplace_op
+from tensorlab._core.dispatch.operands cimport same_numbers
+from tensorlab._core.dispatch.out_argument cimport (
+    CASTS,
+    NO_PARTIAL_OVERLAP,
+    dtype_or_that_of,
+    store_out,
+)
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
@@ -23,12 +29,11 @@ from tensorlab._core.dtypes cimport (
     number,
     real,
 )
-from tensorlab._core.graph cimport dim_of, needs_grad
-from tensorlab._core.inplace cimport check_inplace
+from tensorlab._core.graph.graph cimport dim_of, needs_grad
+from tensorlab._core.graph.inplace cimport check_inplace
 from tensorlab._core.layout cimport int_argument, may_have_internal_overlap, plain_ints, shape_text, ssize
-from tensorlab._core.modes cimport thread_state
-from tensorlab._core.operands cimport same_numbers
-from tensorlab._core.tensor cimport TensorBase, empty_beside, result_beside
+from tensorlab._core.state.modes cimport thread_state
+from tensorlab._core.tensor cimport TensorBase, result_beside
 from tensorlab.ops.dim_iterator cimport STRIP, DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
 from tensorlab.ops.reductions cimport to_sources
 from tensorlab.ops.inner_loops cimport total
@@ -59,10 +64,12 @@ cdef int running_dtype(TensorBase x, object dtype, str where) except -1:
     return code
 
 
-cdef int refuse_integers(TensorBase x, str where) except -1:
+cdef TensorBase floating_result(TensorBase x, object dim, str where):
+    """A result of x's shape and type, which must be floating."""
+    dim_of(dim, x, where)
     if not is_floating(x.dtype_):
         raise UnsupportedDType(f"{where}: not implemented for {x.dtype}; convert with .to() first")
-    return 0
+    return result_beside(x, x.dtype_, x.ndim_, x.sizes)
 
 
 cdef int scan_dtype(int code) noexcept:
@@ -177,15 +184,14 @@ cdef Op CUMSUM_FROM_END = Op("cumsum_from_end(Tensor x, int dim) -> Tensor")
 def cumsum_from_end_derivative(grad, dim):
     return cumsum(grad, dim)
 
-cdef TensorBase cumsum_from_end_kernel(TensorBase x, object dim):
-    cdef int d = dim_of(dim, x, "cumsum_from_end"), kernel = kernel_dtype(x.dtype_)
-    cdef TensorBase out
-    refuse_integers(x, "cumsum_from_end")
-    out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
-    scan(x, out, d, kernel, cumsum_from_end_loops[kernel])
-    return out
+@CUMSUM_FROM_END.infer
+def cumsum_from_end_infer(TensorBase x, dim):
+    return floating_result(x, dim, "cumsum_from_end")
 
-CUMSUM_FROM_END.c_kernel = <void*>cumsum_from_end_kernel
+@CUMSUM_FROM_END.kernel
+def cumsum_from_end_kernel(TensorBase out, TensorBase x, dim):
+    cdef int kernel = kernel_dtype(x.dtype_)
+    scan(x, out, dim_of(dim, x, "cumsum_from_end"), kernel, cumsum_from_end_loops[kernel])
 
 def cumsum_from_end(TensorBase x not None, dim):
     """Sum of element i and all after it: the gradient of cumsum."""
@@ -230,15 +236,14 @@ def logcumsumexp_derivative(grad, out, x, dim):
     return ((logcumsumexp(gains.flip(dim), dim).flip(dim) + x).exp() -
             (logcumsumexp(losses.flip(dim), dim).flip(dim) + x).exp())
 
-cdef TensorBase logcumsumexp_kernel(TensorBase x, object dim):
-    cdef int d = dim_of(dim, x, "logcumsumexp"), kernel = kernel_dtype(x.dtype_)
-    cdef TensorBase out
-    refuse_integers(x, "logcumsumexp")
-    out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
-    scan(x, out, d, kernel, <dim_loop>logcumsumexp_loop[float] if kernel == FLOAT32 else <dim_loop>logcumsumexp_loop[double])
-    return out
+@LOGCUMSUMEXP.infer
+def logcumsumexp_infer(TensorBase x, dim):
+    return floating_result(x, dim, "logcumsumexp")
 
-LOGCUMSUMEXP.c_kernel = <void*>logcumsumexp_kernel
+@LOGCUMSUMEXP.kernel
+def logcumsumexp_kernel(TensorBase out, TensorBase x, dim):
+    cdef int d = dim_of(dim, x, "logcumsumexp"), kernel = kernel_dtype(x.dtype_)
+    scan(x, out, d, kernel, <dim_loop>logcumsumexp_loop[float] if kernel == FLOAT32 else <dim_loop>logcumsumexp_loop[double])
 
 def logcumsumexp(TensorBase input not None, dim, *, out=None):
     """Running logarithm of the sum of exponentials along a dimension.
@@ -285,14 +290,17 @@ def cumprod_derivative(grad, x, out, dim, dtype):
     # `out` is not needed: PyTorch divides it by x and so refuses a result that was written to, and programs notice.
     return cumprod_backward(grad, x if dtype is None else x.to(dtype), dim)
 
-cdef TensorBase cumprod_kernel(Op op, TensorBase x, object dim, object dtype):
-    cdef int d = dim_of(dim, x, op.name)
-    cdef TensorBase out = x if op.writes else empty_beside(x, running_dtype(x, dtype, op.name), x.ndim_, x.sizes)
-    cdef int kernel = scan_dtype(out.dtype_)
-    scan(x, out, d, kernel, cumprod_loops[kernel])
-    return out
+@CUMPROD.infer
+def cumprod_infer(TensorBase x, dim, dtype):
+    dim_of(dim, x, "cumprod")
+    return result_beside(x, running_dtype(x, dtype, "cumprod"), x.ndim_, x.sizes)
 
-cdef Op CUMPROD_ = inplace_op(CUMPROD, <void*>cumprod_kernel)
+@CUMPROD.kernel
+def cumprod_kernel(TensorBase out, TensorBase x, dim, dtype):
+    cdef int kernel = scan_dtype(out.dtype_)
+    scan(x, out, dim_of(dim, x, "cumprod"), kernel, cumprod_loops[kernel])
+
+cdef Op CUMPROD_ = inplace_op(CUMPROD)
 
 def cumprod(TensorBase input not None, dim, *, dtype=None, out=None):
     """Running product along a dimension. Its gradient is right where elements are 0, too.
@@ -357,24 +365,24 @@ def cumprod_backward_derivative_x(grad, grad_, x, dim):
     slopes = cumprod_backward(pairs.masked_fill(is_before, 0), square, square.dim() - 1)
     return slopes.masked_fill(is_diagonal, 0).sum(-2).movedim(-1, dim)
 
-cdef TensorBase cumprod_backward_kernel(TensorBase grad, TensorBase x, object dim):
-    cdef int d = dim_of(dim, x, "cumprod_backward"), kernel = kernel_dtype(x.dtype_)
-    cdef TensorBase out
-    cdef DimIterator iter
-    refuse_integers(x, "cumprod_backward")
+@CUMPROD_BACKWARD.infer
+def cumprod_backward_infer(TensorBase grad, TensorBase x, dim):
+    cdef TensorBase out = floating_result(x, dim, "cumprod_backward")
     if grad.ndim_ != x.ndim_ or not same_numbers(x.ndim_, grad.sizes, x.sizes):
         raise ShapeError(f"cumprod_backward: grad has shape {shape_text(grad.ndim_, grad.sizes)} and x has shape "
                          f"{shape_text(x.ndim_, x.sizes)}; they must be equal")
-    out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
+    return out
+
+@CUMPROD_BACKWARD.kernel
+def cumprod_backward_kernel(TensorBase out, TensorBase grad, TensorBase x, dim):
+    cdef int d = dim_of(dim, x, "cumprod_backward"), kernel = kernel_dtype(x.dtype_)
+    cdef DimIterator iter
     start_iterator(&iter, out, d)
     add_operand(&iter, out, d, kernel, True)
     add_operand(&iter, grad, d, kernel, False)
     add_operand(&iter, x, d, kernel, False)
     dim_apply(&iter, <dim_loop>cumprod_backward_loop[double] if kernel == FLOAT64 else
               <dim_loop>cumprod_backward_loop[float], NULL, GRAIN)
-    return out
-
-CUMPROD_BACKWARD.c_kernel = <void*>cumprod_backward_kernel
 
 def cumprod_backward(TensorBase grad not None, TensorBase x not None, dim):
     """The gradient of cumprod."""
@@ -430,28 +438,34 @@ def cummax_derivative(grads, x_shape, dim, indices):
 def cummin_derivative(grads, x_shape, dim, indices):
     return to_sources(grads[0], x_shape, dim, indices)
 
-cdef tuple running(str where, TensorBase x, object dim, dim_loop* loops):
-    cdef int d = dim_of(dim, x, where), kernel = kernel_dtype(x.dtype_)
-    cdef TensorBase values = empty_beside(x, x.dtype_, x.ndim_, x.sizes), indices = empty_beside(x, INT64, x.ndim_, x.sizes)
+cdef tuple running_results(TensorBase x, object dim, str where):
+    dim_of(dim, x, where)
+    return result_beside(x, x.dtype_, x.ndim_, x.sizes), result_beside(x, INT64, x.ndim_, x.sizes)
+
+cdef int run_both(TensorBase values, TensorBase indices, TensorBase x, object dim, dim_loop* loops) except -1:
+    cdef int d = dim_of(dim, x, "cummax"), kernel = kernel_dtype(x.dtype_)
     cdef DimIterator iter
     start_iterator(&iter, values, d)
     add_operand(&iter, values, d, kernel, True)
     add_operand(&iter, indices, d, INT64, True)
     add_operand(&iter, x, d, kernel, False)
-    dim_apply(&iter, loops[kernel], NULL, GRAIN)
-    return values, indices
+    return dim_apply(&iter, loops[kernel], NULL, GRAIN)
 
-cdef tuple cummax_kernel(TensorBase x, object dim):
-    return running("cummax", x, dim, cummax_loops)
+@CUMMAX.infer
+def cummax_infer(TensorBase x, dim):
+    return running_results(x, dim, "cummax")
 
-cdef tuple cummin_kernel(TensorBase x, object dim):
-    return running("cummin", x, dim, cummin_loops)
+@CUMMAX.kernel
+def cummax_kernel(TensorBase values, TensorBase indices, TensorBase x, dim):
+    run_both(values, indices, x, dim, cummax_loops)
 
-CUMMAX.c_kernel, CUMMIN.c_kernel = <void*>cummax_kernel, <void*>cummin_kernel
+@CUMMIN.infer
+def cummin_infer(TensorBase x, dim):
+    return running_results(x, dim, "cummin")
 
-cdef object run_running(Op op, TensorBase x, object dim, object out):
-    cdef object results = run_2(op, x, plain_ints(dim))
-    return results if out is None else store_outs(op.name, results, out, (x,))
+@CUMMIN.kernel
+def cummin_kernel(TensorBase values, TensorBase indices, TensorBase x, dim):
+    run_both(values, indices, x, dim, cummin_loops)
 
 def cummax(TensorBase input not None, dim, *, out=None):
     """Running maximum along a dimension, with the index of each maximum (the last among equal elements).
@@ -464,12 +478,12 @@ def cummax(TensorBase input not None, dim, *, out=None):
     >>> tensorlab.tensor([1., 3., 2.]).cummax(0).values
     tensor([1., 3., 3.])
     """
-    return return_types.cummax(run_running(CUMMAX, input, dim, out))
+    return return_types.cummax(run_2(CUMMAX, input, plain_ints(dim), out))
 
 def cummin(TensorBase input not None, dim, *, out=None):
     """Running minimum along a dimension, with the index of each minimum (the last among equal elements). See
     `cummax`."""
-    return return_types.cummin(run_running(CUMMIN, input, dim, out))
+    return return_types.cummin(run_2(CUMMIN, input, plain_ints(dim), out))
 
 
 # ---------------------------------------------------------------- diff: from other ops

@@ -4,9 +4,15 @@ A binary search halves what is left at each step, so a place among n numbers tak
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport run_tuple
-from tensorlab._core.op cimport Op
-from tensorlab._core.out_argument cimport NO_DERIVATIVE, store_out
+from tensorlab._core.dispatch.dispatch cimport run_tuple
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.operands cimport (
+    as_number,
+    check_same_place,
+    comparable,
+    same_numbers,
+)
+from tensorlab._core.dispatch.out_argument cimport NO_DERIVATIVE, store_out
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
@@ -21,9 +27,8 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
     number,
 )
-from tensorlab._core.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.operands cimport as_number, check_same_place, comparable, same_numbers
+from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
 from tensorlab.ops.sorted_values cimport sorted_values
 

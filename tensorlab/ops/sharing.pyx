@@ -9,11 +9,11 @@ import gc
 from cpython.object cimport PyObject
 from libc.string cimport memcpy
 
-from tensorlab._core.devices cimport ON_CPU
+from tensorlab._core.state.devices cimport ON_CPU
 from tensorlab._core.storage cimport WRITABLE, Storage, foreign_storage, release
 from tensorlab._core.tensor cimport TensorBase
 
-from tensorlab._core.memory_file import CAN_SHARE, MemoryFile
+from tensorlab._core.interop.memory_file import CAN_SHARE, MemoryFile
 from tensorlab.errors import MemoryLayoutError, NoDataError
 
 

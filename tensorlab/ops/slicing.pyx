@@ -6,10 +6,11 @@ gradient.
     x        0 1 2 3 4 5        grad_x    0 0 g g g 0
     view         2 3 4          grad          g g g
 """
-from tensorlab._core.dispatch cimport run_3, run_4, run_tuple
-from tensorlab._core.op cimport Op
+from tensorlab._core.dispatch.dispatch cimport run_3, run_4, run_tuple
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.operands cimport check_same_place
 from tensorlab._core.dtypes cimport is_floating, item_size, kernel_dtype
-from tensorlab._core.graph cimport as_view, dim_of
+from tensorlab._core.graph.graph cimport as_view, dim_of
 from tensorlab._core.layout cimport (
     MAX_NDIM,
     int_argument,
@@ -20,8 +21,7 @@ from tensorlab._core.layout cimport (
     ssize,
     wrap_dim,
 )
-from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.operands cimport check_same_place
+from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_beside, empty_like
 from tensorlab.ops.dimensions cimport is_unwatched
 from tensorlab.ops.filling cimport zeros_beside

@@ -1,4 +1,4 @@
 """What losses need of softmax: the op of its gradient."""
-from tensorlab._core.op cimport Op
+from tensorlab._core.dispatch.op cimport Op
 
 cdef Op SOFTMAX_BACKWARD

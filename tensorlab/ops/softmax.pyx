@@ -3,14 +3,14 @@
 exp overflows for arguments above 88 (float32), so the row's largest element is subtracted first, which changes nothing
 in the quotient: exp(x - m) / sum(exp(x - m)) has no argument above 0.
 """
-cimport tensorlab._core.tl_math as tl_math
-from tensorlab._core.dispatch cimport run_3
-from tensorlab._core.op cimport Op
+cimport tensorlab._core.loops.tl_math as tl_math
+from tensorlab._core.dispatch.dispatch cimport run_3
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.operands cimport check_same_place, same_numbers
 from tensorlab._core.dtypes cimport FLOAT64, dtype_code, dtype_object, is_floating, kernel_dtype, real
-from tensorlab._core.graph cimport dim_of
+from tensorlab._core.graph.graph cimport dim_of
 from tensorlab._core.layout cimport plain_ints, shape_text, ssize
-from tensorlab._core.operands cimport check_same_place, same_numbers
-from tensorlab._core.tensor cimport TensorBase, empty_beside
+from tensorlab._core.tensor cimport TensorBase, result_beside
 from tensorlab.ops.dim_iterator cimport STRIP, DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
 from tensorlab.ops.inner_loops cimport INFINITY, exp_nonpositive, exp_shifted, largest, pairwise_sum, sum_of_products
 
@@ -25,10 +25,9 @@ cdef struct Loops:              # of one op: of float32, of float64
     strip_loop[2] strip
 
 
-cdef TensorBase run_along(TensorBase x, TensorBase y, int dim, int dtype, const Loops* loops):
-    """A new row-major tensor: the loops' results for x, or for x and y, along `dim`."""
-    cdef TensorBase out = empty_beside(x, dtype, x.ndim_, x.sizes)
-    cdef int kernel = kernel_dtype(dtype)
+cdef int run_along(TensorBase out, TensorBase x, TensorBase y, int dim, const Loops* loops) except -1:
+    """Fill `out` with the loops' results for x, or for x and y, along `dim`."""
+    cdef int kernel = kernel_dtype(out.dtype_)
     cdef DimIterator iter
     start_iterator(&iter, out, dim)
     add_operand(&iter, out, dim, kernel, True)
@@ -36,8 +35,7 @@ cdef TensorBase run_along(TensorBase x, TensorBase y, int dim, int dtype, const 
     if y is not None:
         add_operand(&iter, y, dim, kernel, False)
     iter.strip = loops.strip[kernel == FLOAT64]
-    dim_apply(&iter, loops.slice[kernel == FLOAT64], NULL, GRAIN)
-    return out
+    return dim_apply(&iter, loops.slice[kernel == FLOAT64], NULL, GRAIN)
 
 
 cdef void set_loops(Loops* loops, void* float_loop, void* double_loop, void* float_strip, void* double_strip) noexcept:
@@ -79,14 +77,19 @@ cdef int softmax_dtype(TensorBase x, object dtype, str where) except -1:
     return code
 
 
-cdef TensorBase run_backward(TensorBase grad, TensorBase y, object dim, str where, const Loops* loops):
-    """The loops' results for a gradient and the result that it is of."""
-    cdef int d = dim_of(dim, y, where)
+cdef TensorBase forward_result(TensorBase x, object dim, object dtype, str where):
+    dim_of(dim, x, where)
+    return result_beside(x, softmax_dtype(x, dtype, where), x.ndim_, x.sizes)
+
+
+cdef TensorBase backward_result(TensorBase grad, TensorBase y, object dim, str where):
+    """Of a gradient and the result that it is of."""
+    dim_of(dim, y, where)
     if grad.ndim_ != y.ndim_ or not same_numbers(y.ndim_, grad.sizes, y.sizes):
         raise ShapeError(f"{where}: the gradient has shape {shape_text(grad.ndim_, grad.sizes)}, but the result has "
                          f"{shape_text(y.ndim_, y.sizes)}; they must be equal")
     check_same_place(grad, y, where)
-    return run_along(grad, y, d, softmax_dtype(y, None, where), loops)
+    return result_beside(grad, softmax_dtype(y, None, where), y.ndim_, y.sizes)
 
 
 # ---------------------------------------------------------------- softmax
@@ -119,11 +122,13 @@ set_loops(&softmax_loops, <void*>softmax_loop[float], <void*>softmax_loop[double
 
 cdef Op SOFTMAX = Op("softmax(Tensor x, int dim, ScalarType? dtype=None) -> Tensor")
 
-cdef TensorBase softmax_kernel(TensorBase x, object dim, object dtype):
-    cdef int d = dim_of(dim, x, "softmax")
-    return run_along(x, None, d, softmax_dtype(x, dtype, "softmax"), &softmax_loops)
+@SOFTMAX.infer
+def softmax_infer(TensorBase x, dim, dtype):
+    return forward_result(x, dim, dtype, "softmax")
 
-SOFTMAX.c_kernel = <void*>softmax_kernel
+@SOFTMAX.kernel
+def softmax_kernel(TensorBase out, TensorBase x, dim, dtype):
+    run_along(out, x, None, dim_of(dim, x, "softmax"), &softmax_loops)
 
 @SOFTMAX.derivative("x")
 def softmax_derivative(grad, out, dim):
@@ -188,10 +193,13 @@ set_loops(&softmax_backward_loops, <void*>softmax_backward_loop[float], <void*>s
 
 cdef Op SOFTMAX_BACKWARD = Op("softmax_backward(Tensor grad, Tensor y, int dim) -> Tensor")
 
-cdef TensorBase softmax_backward_kernel(TensorBase grad, TensorBase y, object dim):
-    return run_backward(grad, y, dim, "softmax_backward", &softmax_backward_loops)
+@SOFTMAX_BACKWARD.infer
+def softmax_backward_infer(TensorBase grad, TensorBase y, dim):
+    return backward_result(grad, y, dim, "softmax_backward")
 
-SOFTMAX_BACKWARD.c_kernel = <void*>softmax_backward_kernel
+@SOFTMAX_BACKWARD.kernel
+def softmax_backward_kernel(TensorBase out, TensorBase grad, TensorBase y, dim):
+    run_along(out, grad, y, dim_of(dim, y, "softmax_backward"), &softmax_backward_loops)
 
 @SOFTMAX_BACKWARD.derivative("grad")
 def softmax_backward_derivative_grad(grad, y, dim):
@@ -233,11 +241,13 @@ set_loops(&log_softmax_loops, <void*>log_softmax_loop[float], <void*>log_softmax
 
 cdef Op LOG_SOFTMAX = Op("log_softmax(Tensor x, int dim, ScalarType? dtype=None) -> Tensor")
 
-cdef TensorBase log_softmax_kernel(TensorBase x, object dim, object dtype):
-    cdef int d = dim_of(dim, x, "log_softmax")
-    return run_along(x, None, d, softmax_dtype(x, dtype, "log_softmax"), &log_softmax_loops)
+@LOG_SOFTMAX.infer
+def log_softmax_infer(TensorBase x, dim, dtype):
+    return forward_result(x, dim, dtype, "log_softmax")
 
-LOG_SOFTMAX.c_kernel = <void*>log_softmax_kernel
+@LOG_SOFTMAX.kernel
+def log_softmax_kernel(TensorBase out, TensorBase x, dim, dtype):
+    run_along(out, x, None, dim_of(dim, x, "log_softmax"), &log_softmax_loops)
 
 @LOG_SOFTMAX.derivative("x")
 def log_softmax_derivative(grad, out, dim):
@@ -303,10 +313,13 @@ set_loops(&log_softmax_backward_loops, <void*>log_softmax_backward_loop[float],
 
 cdef Op LOG_SOFTMAX_BACKWARD = Op("log_softmax_backward(Tensor grad, Tensor y, int dim) -> Tensor")
 
-cdef TensorBase log_softmax_backward_kernel(TensorBase grad, TensorBase y, object dim):
-    return run_backward(grad, y, dim, "log_softmax_backward", &log_softmax_backward_loops)
+@LOG_SOFTMAX_BACKWARD.infer
+def log_softmax_backward_infer(TensorBase grad, TensorBase y, dim):
+    return backward_result(grad, y, dim, "log_softmax_backward")
 
-LOG_SOFTMAX_BACKWARD.c_kernel = <void*>log_softmax_backward_kernel
+@LOG_SOFTMAX_BACKWARD.kernel
+def log_softmax_backward_kernel(TensorBase out, TensorBase grad, TensorBase y, dim):
+    run_along(out, grad, y, dim_of(dim, y, "log_softmax_backward"), &log_softmax_backward_loops)
 
 @LOG_SOFTMAX_BACKWARD.derivative("grad")
 def log_softmax_backward_derivative_grad(grad, y, dim):

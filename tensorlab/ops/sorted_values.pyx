@@ -8,18 +8,18 @@ of the time of NumPy's on a Zen 4, which stores what a mask selects slowly.
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from tensorlab._core.dispatch cimport run_2
-from tensorlab._core.op cimport Op
-from tensorlab._core.out_argument cimport NO_PARTIAL_OVERLAP, store_out
+from tensorlab._core.dispatch.dispatch cimport run_2
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.out_argument cimport NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, INT32, INT64, item_size, kernel_dtype, real
-from tensorlab._core.graph cimport dim_of, ndim_of, should_record
-from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.graph.graph cimport dim_of, ndim_of, should_record
 from tensorlab._core.layout cimport ssize, wrap_dim
+from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_like, memory_of
 from tensorlab.ops.reductions cimport to_sources
 from tensorlab.ops.sorting cimport sort_along_dim
 
-from tensorlab._core.arrays import numpy
+from tensorlab._core.interop.arrays import numpy
 from tensorlab.ops.sorting import argsort, sort
 
 ctypedef fused key_type:

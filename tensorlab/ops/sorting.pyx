@@ -10,13 +10,13 @@ Source: Knuth, The Art of Computer Programming 3, section 5.2.5 (radix sorting).
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from tensorlab._core.dispatch cimport run_3
-from tensorlab._core.out_argument cimport NO_DERIVATIVE, NO_PARTIAL_OVERLAP, store_out
-from tensorlab._core.op cimport Op
+from tensorlab._core.dispatch.dispatch cimport run_3
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.out_argument cimport NO_DERIVATIVE, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.dtypes cimport (
     BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_ITEMSIZE, UINT8, item_size, kernel_dtype, number,
 )
-from tensorlab._core.graph cimport dim_of
+from tensorlab._core.graph.graph cimport dim_of
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase, empty_like, result_like
 from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, start_iterator

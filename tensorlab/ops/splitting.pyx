@@ -6,16 +6,16 @@ have to rewrite the history that it shares with the others. (tensor_split makes 
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.number cimport PyIndex_Check
 
-from tensorlab._core.dispatch cimport run_2, run_3
-from tensorlab._core.op cimport Op
-from tensorlab._core.graph cimport dim_of
+from tensorlab._core.dispatch.dispatch cimport run_2, run_3
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dtypes cimport INT64, item_size
+from tensorlab._core.graph.graph cimport dim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, int_argument, ssize, wrap_dim
 from tensorlab._core.tensor cimport VIEW_MULTI_OUTPUT, TensorBase, alias_as
-from tensorlab._core.dtypes cimport INT64, item_size
 from tensorlab.ops.joining cimport run_cat, run_stack
 from tensorlab.ops.slicing cimport part_of, slice_dim
 
-from tensorlab._core.exchange import tolist
+from tensorlab._core.interop.exchange import tolist
 from tensorlab.errors import DimensionError, DTypeError, ShapeError
 
 

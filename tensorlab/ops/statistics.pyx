@@ -7,11 +7,11 @@ programs which test for a standard deviation of 0 find it.
 """
 from libc.stdint cimport int64_t
 
-cimport tensorlab._core.c_math as c_math
-cimport tensorlab._core.tl_math as tl_math
-from tensorlab._core.dispatch cimport run_3, run_4
-from tensorlab._core.out_argument cimport CASTS
-from tensorlab._core.op cimport Op
+cimport tensorlab._core.loops.c_math as c_math
+cimport tensorlab._core.loops.tl_math as tl_math
+from tensorlab._core.dispatch.dispatch cimport run_3, run_4
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.out_argument cimport CASTS
 from tensorlab._core.dtypes cimport (
     FLOAT32,
     FLOAT64,
@@ -21,9 +21,9 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
     real,
 )
-from tensorlab._core.graph cimport ndim_of
+from tensorlab._core.graph.graph cimport ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, ssize
-from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, is_meta, memory_of
 from tensorlab.ops.extrema cimport largest_into
 from tensorlab.ops.filling cimport fill_number

@@ -13,10 +13,10 @@ readings of one memory m, so
 If x itself reads a place several times (an expanded tensor), the gradient is divided among its readings, because the
 sum over them must be the gradient of the place. Source: PyTorch's note "as_strided backward and layout-aware autograd".
 """
-from tensorlab._core.dispatch cimport run_tuple
-from tensorlab._core.op cimport Op, inplace_op
+from tensorlab._core.dispatch.dispatch cimport run_tuple
+from tensorlab._core.dispatch.op cimport Op, inplace_op
 from tensorlab._core.dtypes cimport FLOAT32, dtype_object, is_floating, item_size, kernel_dtype, real
-from tensorlab._core.graph cimport as_view, bump_version, set_as_strided
+from tensorlab._core.graph.graph cimport as_view, bump_version, set_as_strided
 from tensorlab._core.layout cimport (
     MAX_NDIM,
     extent,
@@ -27,9 +27,14 @@ from tensorlab._core.layout cimport (
     shape_text,
     ssize,
 )
-from tensorlab._core.loop_nest cimport IndexCounter, count_along, next_index, start_counter
-from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.modes cimport set_grad_mode, thread_state
+from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.loops.loop_nest cimport (
+    IndexCounter,
+    count_along,
+    next_index,
+    start_counter,
+)
+from tensorlab._core.state.modes cimport set_grad_mode, thread_state
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_beside, memory_of, offset_of
 from tensorlab.ops.filling cimport fill_number, zeros_beside
 from tensorlab.ops.dimensions cimport change_layout, check_layout_change

@@ -2,12 +2,12 @@
 
 The results of ops are plain tensors; the default hook turns them into the class of the argument, by as_subclass.
 """
-from tensorlab._core.dispatch cimport run_2
-from tensorlab._core.op cimport Op
-from tensorlab._core.subclass cimport subclass_of
+from tensorlab._core.dispatch.dispatch cimport run_2
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.subclass cimport subclass_of
 from tensorlab._core.tensor cimport TensorBase, tensor_class
 
-from tensorlab._core.overrides import DisableTorchFunctionSubclass
+from tensorlab._core.dispatch.overrides import DisableTorchFunctionSubclass
 
 
 # ---------------------------------------------------------------- as_subclass

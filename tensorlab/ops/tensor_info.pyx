@@ -3,8 +3,8 @@
 Much of this exists for programs written for many devices and kinds of tensors. Here a tensor is real, strided and in the
 processor's memory, so most answers are constants; they are given without ado, and what cannot be had is refused.
 """
+from tensorlab._core.dispatch.operands cimport can_cast as may_cast
 from tensorlab._core.dtypes cimport NO_DTYPE, dtype_code, is_floating
-from tensorlab._core.operands cimport can_cast as may_cast
 from tensorlab._core.storage cimport Storage
 from tensorlab._core.tensor cimport TensorBase, is_meta, offset_of
 

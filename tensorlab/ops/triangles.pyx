@@ -6,10 +6,10 @@ them take batches: the last two dimensions are the matrix.
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
-from tensorlab._core.dispatch cimport run_1, run_2, run_4, run_5
-from tensorlab._core.out_argument cimport store_out
-from tensorlab._core.op cimport Op, inplace_op
-from tensorlab._core.operands cimport check_same_place
+from tensorlab._core.dispatch.dispatch cimport run_1, run_2, run_4, run_5
+from tensorlab._core.dispatch.op cimport Op, inplace_op
+from tensorlab._core.dispatch.operands cimport check_same_place
+from tensorlab._core.dispatch.out_argument cimport store_out
 from tensorlab._core.dtypes cimport (
     BOOL,
     INT32,
@@ -22,9 +22,14 @@ from tensorlab._core.dtypes cimport (
     promotion,
 )
 from tensorlab._core.layout cimport MAX_NDIM, int_argument, plain_ints, ssize, wrap_dim
-from tensorlab._core.loop_nest cimport IndexCounter, count_along, next_index, start_counter
-from tensorlab._core.iterator cimport contiguous_copy, copy_into
-from tensorlab._core.devices cimport ON_META
+from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
+from tensorlab._core.loops.loop_nest cimport (
+    IndexCounter,
+    count_along,
+    next_index,
+    start_counter,
+)
+from tensorlab._core.state.devices cimport ON_META
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_tensor, memory_of, tensor_on
 from tensorlab.ops.copying cimport run_row_major_clone
 from tensorlab.ops.factories cimport check_layout, device_or_default

@@ -1,16 +1,16 @@
 """The distinct elements of a tensor."""
 from libc.stdint cimport int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport run_2
+from tensorlab._core.dispatch.dispatch cimport run_2
+from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dtypes cimport BOOL, INT64
-from tensorlab._core.graph cimport ndim_of
+from tensorlab._core.graph.graph cimport ndim_of
 from tensorlab._core.layout cimport ssize, wrap_dim
-from tensorlab._core.op cimport Op
 from tensorlab._core.tensor cimport TensorBase, empty_tensor, memory_of
 from tensorlab.ops.filling cimport zeros_tensor
 from tensorlab.ops.sorted_values cimport sorted_values
 
-from tensorlab._core.function import without_derivative
+from tensorlab._core.engine.function import without_derivative
 from tensorlab.errors import DimensionError, IndexOutOfRange, ShapeError
 from tensorlab.ops.joining import cat
 from tensorlab.ops.sorting import sort

@@ -7,7 +7,7 @@ rate, stays one (`traced`), and the state is copied before each step, for backwa
 
 import math
 
-from .._core.modes import is_grad_enabled
+from .._core.state.modes import is_grad_enabled
 from .._tensor import Tensor
 from ..ops.creation import zeros, zeros_like
 from .optimizer import Optimizer

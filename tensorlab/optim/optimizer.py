@@ -15,8 +15,8 @@ from itertools import chain
 
 import numpy as np
 
-from .._core.exchange import tensor
 from .._core.hooks import RemovableHandle
+from .._core.interop.exchange import tensor
 from .._tensor import Tensor
 from ..autograd import enable_grad, set_grad_enabled
 from ..nn.parameter import clear_gradients

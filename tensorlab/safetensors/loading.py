@@ -11,7 +11,7 @@ import struct
 from typing import NamedTuple
 
 from .._core.device import device as as_device
-from .._core.exchange import frombuffer
+from .._core.interop.exchange import frombuffer
 from ..errors import DTypeError, FileFormatError, ShapeError
 from ..ops.creation import empty
 from ..serialization.storages import UINT8, bytes_of

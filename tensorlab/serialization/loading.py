@@ -7,7 +7,7 @@ import pickle
 import pickletools
 
 from .._core.device import device
-from .._core.exchange import frombuffer
+from .._core.interop.exchange import frombuffer
 from ..errors import EmptyFile, FileFormatError
 from . import names
 from .archive import Reader

@@ -19,9 +19,9 @@ import contextlib
 import warnings
 
 from tensorlab import _missing
-from tensorlab._core.backward import backward
-from tensorlab._core.engine import reaches_all_leaves
-from tensorlab._core.modes import is_grad_enabled
+from tensorlab._core.engine.backward import backward
+from tensorlab._core.engine.engine import reaches_all_leaves
+from tensorlab._core.state.modes import is_grad_enabled
 from tensorlab._tensor import Tensor
 from tensorlab.autograd.function import Function
 from tensorlab.autograd.grad_mode import enable_grad, no_grad

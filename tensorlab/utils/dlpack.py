@@ -2,7 +2,7 @@
 
 from enum import IntEnum
 
-from tensorlab._core.dlpack import from_dlpack, to_dlpack
+from tensorlab._core.interop.dlpack import from_dlpack, to_dlpack
 
 __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 

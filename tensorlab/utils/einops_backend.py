@@ -13,7 +13,7 @@ except ImportError as error:
         "tensorlab.utils.einops_backend: needs einops; pip install einops"
     ) from error
 
-from tensorlab._core.arrays import from_numpy
+from tensorlab._core.interop.arrays import from_numpy
 from tensorlab._tensor import Tensor
 from tensorlab.ops.joining import cat, stack
 from tensorlab.ops.linalg.einsum import einsum

@@ -21,7 +21,7 @@ import weakref
 from collections import deque
 from itertools import zip_longest
 
-from tensorlab._core.engine import current_task
+from tensorlab._core.engine.engine import current_task
 from tensorlab._tensor import Tensor
 from tensorlab.autograd.function import Function
 from tensorlab.autograd.graph import saved_tensors_hooks

@@ -15,7 +15,7 @@ pytest.importorskip("sphinx", reason="it makes the pages")
 from op_facts import facts, families, title_of  # noqa: E402
 from op_pages import op_of, some_of  # noqa: E402
 from sphinx.application import Sphinx  # noqa: E402
-from tensorlab._core.op import REGISTRY  # noqa: E402
+from tensorlab._core.dispatch.op import REGISTRY  # noqa: E402
 
 PAGE = """
 Ops

@@ -5,7 +5,7 @@ import math
 import operator
 
 import tensorlab
-from tensorlab._core.recorder import Recorder
+from tensorlab._core.dispatch.recorder import Recorder
 from tensorlab.compiler import toolchain
 from tensorlab.compiler.build import build_plan, nodes_in, output_of
 from tensorlab.compiler.lowering import Kernel, block_schedule, schedule

@@ -306,7 +306,7 @@ def test_calls_leave_no_tensors_behind():
 
 
 def test_layers_of_other_tools_see_the_ops():
-    from tensorlab._core.recorder import Counter
+    from tensorlab._core.dispatch.recorder import Counter
 
     g = torch.compile(lambda a: (a * 2).tanh())
     g(x)

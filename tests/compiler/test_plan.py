@@ -5,7 +5,7 @@ import sys
 import threading
 
 import pytest
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 from tensorlab.compiler.plan import CallStep, ItemStep, KernelStep, Plan, Slot
 
 import tensorlab

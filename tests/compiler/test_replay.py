@@ -4,13 +4,13 @@ import copy
 import threading
 
 import pytest
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 from tensorlab.compiler.joint.write_back import write_back
 from tensorlab.compiler.plan import CallStep, ItemStep, Plan, Slot
 
 import tensorlab as torch
 from tensorlab import nn
-from tensorlab._core.recorder import Counter
+from tensorlab._core.dispatch.recorder import Counter
 from tensorlab.compiler.program import ByCalls, Differentiable
 
 F = nn.functional

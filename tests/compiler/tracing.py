@@ -3,10 +3,10 @@
 import operator
 import sys
 
-from tensorlab._core.exchange import VALUE_READS
+from tensorlab._core.interop.exchange import VALUE_READS
 
 import tensorlab
-from tensorlab._core.recorder import Recorder
+from tensorlab._core.dispatch.recorder import Recorder
 from tensorlab.compiler.joint.interpreter import map_leaves, on_meta
 from tensorlab.fx.graph import Graph
 

@@ -13,8 +13,8 @@ import types
 import warnings
 
 import numpy as np
-from tensorlab._core.modes import switch_inference_mode
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
+from tensorlab._core.state.modes import switch_inference_mode
 
 import tensorlab as T
 from tensorlab.overrides import TorchFunctionMode

@@ -2,8 +2,8 @@
 
 import numpy
 import pytest
-from tensorlab._core.devices import device_names, register_device
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
+from tensorlab._core.state.devices import device_names, register_device
 
 import tensorlab as torch
 from tensorlab import nn

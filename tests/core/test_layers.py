@@ -6,11 +6,11 @@ import threading
 import weakref
 
 import pytest
-from tensorlab._core.layers import PLACES, Layer, entered_layers, handle_class
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.layers import PLACES, Layer, entered_layers, handle_class
+from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab as torch
-from tensorlab._core.recorder import Counter, Recorder
+from tensorlab._core.dispatch.recorder import Counter, Recorder
 
 
 class Noting(Layer):

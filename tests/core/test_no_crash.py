@@ -6,7 +6,7 @@ Each once did, or touches a place where C code trusts what Python code hands it.
 import threading
 
 import pytest
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab as T
 from tensorlab.overrides import TorchFunctionMode

@@ -1,7 +1,7 @@
 """Ops that are declared in Python: what they return, their derivatives, `out=` and meta."""
 
 import pytest
-from tensorlab._core.op import REGISTRY, Op
+from tensorlab._core.dispatch.op import REGISTRY, Op
 from tensorlab._core.tensor import new_result
 
 import tensorlab as torch

@@ -7,7 +7,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from tensorlab._core.parallel import available_processors
+from tensorlab._core.loops.parallel import available_processors
 
 import tensorlab as T
 from tests.autograd.test_threads_and_forks import in_threads

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tensorlab._core.op import REGISTRY, Op
+from tensorlab._core.dispatch.op import REGISTRY, Op
 
 import tensorlab as T
 from tensorlab.autograd import grad

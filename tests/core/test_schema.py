@@ -4,10 +4,10 @@ import inspect
 from typing import NamedTuple
 
 import pytest
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab as torch
-from tensorlab._core.schema import in_place, parse, spell
+from tensorlab._core.dispatch.schema import in_place, parse, spell
 from tests.ops.calling_again import is_callable
 
 

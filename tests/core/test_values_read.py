@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from tensorlab._core.exchange import VALUE_READS
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
+from tensorlab._core.interop.exchange import VALUE_READS
 
 import tensorlab as torch
-from tensorlab._core.recorder import Recorder
+from tensorlab._core.dispatch.recorder import Recorder
 from tensorlab.errors import ShapeError
 
 

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from tensorlab._core.layers import Layer, handle_class
+from tensorlab._core.dispatch.layers import Layer, handle_class
 
 import tensorlab as torch
 
@@ -211,7 +211,7 @@ def test_a_class_without_tensors_leaves_every_call_as_it_is():
     """In a process of its own: tensors that other tests have left alive would count."""
     program = """
 import tensorlab as torch
-from tensorlab._core.layers import Layer, handle_class, takes_part
+from tensorlab._core.dispatch.layers import Layer, handle_class, takes_part
 
 class Unused(torch.Tensor):
     pass
@@ -232,7 +232,7 @@ print(*seen, takes_part())
 
 def layers_take_part():
     """Whether calls look for layers at all."""
-    from tensorlab._core.layers import takes_part
+    from tensorlab._core.dispatch.layers import takes_part
 
     return takes_part()
 

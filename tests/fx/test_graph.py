@@ -7,7 +7,7 @@ import operator
 from typing import NamedTuple
 
 import pytest
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab
 from tensorlab import fx, nn

@@ -4,7 +4,7 @@ import operator
 from collections import namedtuple
 
 import pytest
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab
 from tensorlab import fx

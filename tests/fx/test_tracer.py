@@ -8,7 +8,7 @@ import pickle
 import sys
 
 import pytest
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab
 from tensorlab import fx, nn

@@ -17,7 +17,7 @@ import pytest
 import tensorlab
 from tensorlab import multiprocessing as mp
 from tensorlab import nn
-from tensorlab._core import memory_file
+from tensorlab._core.interop import memory_file
 from tests.oracle import require_torch
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs descriptors that can be sent")
@@ -309,7 +309,7 @@ def test_everything_of_multiprocessing_is_there():
 
 def test_more_memory_than_there_is_is_refused():
     """The system would grant it, and then end processes to find it."""
-    from tensorlab._core.memory_file import new_file
+    from tensorlab._core.interop.memory_file import new_file
 
     if not os.path.exists("/proc/meminfo"):
         pytest.skip("the memory of this system can't be asked for")
@@ -349,7 +349,7 @@ def test_a_file_that_gets_no_room_is_closed(monkeypatch):
 
 
 def test_a_file_that_can_not_be_mapped_is_closed():
-    from tensorlab._core.memory_file import MemoryFile
+    from tensorlab._core.interop.memory_file import MemoryFile
 
     before = descriptors()
     reader, writer = os.pipe()

@@ -1,6 +1,6 @@
 """A layer that runs each call a second time, from what a record of it holds, and compares the results bit by bit."""
 
-from tensorlab._core.layers import Layer
+from tensorlab._core.dispatch.layers import Layer
 
 import tensorlab
 from tests.ops.every_sample import as_tuple

@@ -10,8 +10,8 @@ import functools
 from collections import defaultdict
 from functools import partial
 
-from tensorlab._core.backward import grad
-from tensorlab._core.layers import Layer
+from tensorlab._core.dispatch.layers import Layer
+from tensorlab._core.engine.backward import grad
 
 import tensorlab
 from tests.ops.calling_again import CallAgain

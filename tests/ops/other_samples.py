@@ -5,7 +5,7 @@ registry, and calls that change what a tensor is over. The coverage of the ops c
 are called on meta, differentiated, and called again.
 """
 
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 
 from tests.ops.samples import Sample, normal, uniform
 

@@ -10,7 +10,7 @@ import json
 import pathlib
 import warnings
 
-from tensorlab._core.layers import Layer
+from tensorlab._core.dispatch.layers import Layer
 
 import tensorlab
 from tests.ops.calling_again import memory_of

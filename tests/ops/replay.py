@@ -1,10 +1,10 @@
 """Record a program as a list of op calls, and run the list again on other inputs: nothing may slip past."""
 
 import numpy as np
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab
-from tensorlab._core.recorder import Recorder
+from tensorlab._core.dispatch.recorder import Recorder
 
 
 class Unknown(AssertionError):

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from tensorlab._core.backward import grad as tensorlab_grad
+from tensorlab._core.engine.backward import grad as tensorlab_grad
 
 import tensorlab
 from tests.ops.every_sample import (

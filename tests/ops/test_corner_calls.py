@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab
 from tensorlab.errors import DimensionError, DTypeError, UnsupportedDType

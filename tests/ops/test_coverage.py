@@ -3,8 +3,8 @@
 import contextlib
 
 import pytest
-from tensorlab._core.layers import Layer
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.layers import Layer
+from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab
 from tests.ops.calling_again import CallAgain, is_callable

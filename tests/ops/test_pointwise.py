@@ -7,7 +7,7 @@ import operator
 import numpy as np
 import pytest
 import scipy.special
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab
 from tensorlab.errors import DivisionByZero, DTypeError, ShapeError, UnsupportedDType

@@ -1,7 +1,7 @@
 """Every argument of every random function, and its bounds: what PyTorch draws, and errors where PyTorch raises."""
 
 import pytest
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab
 from tests.ops.agreement import agree

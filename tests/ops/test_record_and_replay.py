@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from tensorlab._core.backward import grad
+from tensorlab._core.engine.backward import grad
 
 import tensorlab
 from tensorlab import nn, optim

@@ -3,7 +3,7 @@
 import pytest
 
 import tensorlab
-from tensorlab._core.recorder import Recorder
+from tensorlab._core.dispatch.recorder import Recorder
 from tests.ops.replay import replay
 
 

@@ -1,10 +1,10 @@
 """Products of matrices, layers, losses and steps of optimizers as ops: what is seen of them, and what they refuse."""
 
 import pytest
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab
-from tensorlab._core.recorder import Recorder
+from tensorlab._core.dispatch.recorder import Recorder
 from tensorlab.errors import DeviceError
 from tests.ops.replay import replay
 

@@ -1,10 +1,10 @@
 """Reductions, scans, random draws and ranges are ops: a recorder sees each, and its calls can be replayed."""
 
 import pytest
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab
-from tensorlab._core.recorder import Recorder
+from tensorlab._core.dispatch.recorder import Recorder
 from tests.ops.test_recorded_views import flat, matrix, replay
 
 # What is called with a 3 x 4 matrix, and the names of the ops that it makes

@@ -1,10 +1,10 @@
 """Views, joins, factories and changes of layout are ops: a recorder sees each, and its calls can be replayed."""
 
 import pytest
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab
-from tensorlab._core.recorder import Recorder
+from tensorlab._core.dispatch.recorder import Recorder
 
 OPS = [
     *("permute", "transpose", "transpose_", "t", "t_", "squeeze"),

@@ -1,7 +1,7 @@
 """recurrent_layer and its backward agree with the plain formula, and check what they are given."""
 
 import pytest
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 from tensorlab.ops.recurrent.layer import recurrent_layer
 
 import tensorlab

@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 import pytest
-from tensorlab._core.backward import grad
-from tensorlab._core.parallel import get_threads, set_threads
+from tensorlab._core.engine.backward import grad
+from tensorlab._core.loops.parallel import get_threads, set_threads
 
 import tensorlab
 from tensorlab.errors import DimensionError, DTypeError, ShapeError

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab
 from tests.ops import refused

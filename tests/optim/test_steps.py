@@ -6,7 +6,7 @@ from tensorlab.ops.optim_steps import sgd_step
 
 import tensorlab
 from tensorlab import nn, optim
-from tensorlab._core.recorder import Counter
+from tensorlab._core.dispatch.recorder import Counter
 from tests.oracle import assert_same_values, require_torch
 
 SGD_OPTIONS = [

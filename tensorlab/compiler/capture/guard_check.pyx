@@ -25,13 +25,13 @@ from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport uint64_t
 from libc.string cimport memcmp, memset
 
+from tensorlab._core.dispatch.overrides cimport are_modes_anywhere
 from tensorlab._core.dtypes cimport default_float
-from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.graph.graph cimport needs_grad
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.modes cimport ThreadState, thread_state
-from tensorlab._core.overrides cimport are_modes_anywhere
-from tensorlab._core.devices cimport default_device
-from tensorlab._core.settings_number cimport settings_number
+from tensorlab._core.state.devices cimport default_device
+from tensorlab._core.state.modes cimport ThreadState, thread_state
+from tensorlab._core.state.settings_number cimport settings_number
 from tensorlab._core.tensor cimport TensorBase, is_meta, offset_of
 
 from _abc import get_cache_token

@@ -18,8 +18,8 @@ import types
 import weakref
 
 from tensorlab._core.device import device, layout, memory_format
+from tensorlab._core.dispatch.op import Op
 from tensorlab._core.dtypes import dtype
-from tensorlab._core.op import Op
 from tensorlab._core.random import Generator
 from tensorlab._core.tensor import Size, TensorBase
 from tensorlab._tensor import Tensor

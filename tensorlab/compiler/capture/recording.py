@@ -7,16 +7,16 @@ import sys
 import threading
 import types
 
-from tensorlab._core.anomaly import is_anomaly_enabled
+from tensorlab._core.dispatch.layers import Layer, entered_layers
+from tensorlab._core.dispatch.overrides import active_modes
+from tensorlab._core.dispatch.recording import has_released
 from tensorlab._core.dtypes import get_default_dtype
-from tensorlab._core.exchange import VALUE_READS
-from tensorlab._core.function import FunctionNode
-from tensorlab._core.layers import Layer, entered_layers
-from tensorlab._core.modes import is_grad_enabled, is_inference_mode_enabled
-from tensorlab._core.overrides import active_modes
-from tensorlab._core.devices import get_default_device
-from tensorlab._core.recording import has_released
-from tensorlab._core.settings_number import get_settings_number
+from tensorlab._core.engine.function import FunctionNode
+from tensorlab._core.graph.anomaly import is_anomaly_enabled
+from tensorlab._core.interop.exchange import VALUE_READS
+from tensorlab._core.state.devices import get_default_device
+from tensorlab._core.state.modes import is_grad_enabled, is_inference_mode_enabled
+from tensorlab._core.state.settings_number import get_settings_number
 from tensorlab._tensor import Tensor
 from tensorlab.nn.hooks import Hooked
 from tensorlab.nn.module import Module

@@ -3,8 +3,8 @@
 import operator
 from typing import Any, NamedTuple
 
-from tensorlab._core.exchange import VALUE_READS
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
+from tensorlab._core.interop.exchange import VALUE_READS
 from tensorlab._core.tensor import Size, TensorBase
 from tensorlab.autograd.grad_mode import no_grad
 from tensorlab.fx import Graph, Node

@@ -6,7 +6,7 @@ position, `getitem` for ops with several results, and one output.
 
 import operator
 
-from tensorlab._core.op import Op
+from tensorlab._core.dispatch.op import Op
 from tensorlab.autograd.grad_mode import no_grad, set_grad_enabled
 from tensorlab.errors import NoDataError
 from tensorlab.fx.node import Node

@@ -16,10 +16,10 @@ import operator
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-from tensorlab._core.backward import grad
 from tensorlab._core.device import CPU
-from tensorlab._core.op import REGISTRY
-from tensorlab._core.recorder import Recorder
+from tensorlab._core.dispatch.op import REGISTRY
+from tensorlab._core.dispatch.recorder import Recorder
+from tensorlab._core.engine.backward import grad
 from tensorlab._tensor import Tensor
 from tensorlab.autograd.grad_mode import set_grad_enabled
 from tensorlab.compiler.cannot_compile import CannotCompile, LostHistory

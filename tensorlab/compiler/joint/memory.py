@@ -13,7 +13,7 @@ import operator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 from tensorlab.compiler.cannot_compile import CannotCompile
 from tensorlab.compiler.joint.interpreter import is_value_read, value_on_meta
 from tensorlab.fx.node import Node

@@ -6,7 +6,7 @@ missing tangents alone is left out. It is zero, as a backward graph is linear in
 sum with it is the other summand.
 """
 
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 from tensorlab.compiler.joint.interpreter import map_nodes
 from tensorlab.fx.graph import Graph
 

@@ -9,7 +9,7 @@ pointwise ops. Inputs cost nothing, as they are there in any case.
 
 from math import inf
 
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 from tensorlab._tensor import Tensor
 from tensorlab.compiler.joint.interpreter import (
     is_alias,

@@ -6,8 +6,8 @@ argument, and returns what the node's value is in the new graph.
 
 import numpy as np
 
+from tensorlab._core.dispatch.op import REGISTRY
 from tensorlab._core.dtypes import DTYPES
-from tensorlab._core.op import REGISTRY
 from tensorlab.compiler.cannot_compile import CannotCompile
 from tensorlab.compiler.joint.interpreter import map_nodes, nodes_of
 from tensorlab.compiler.joint.memory import FORGETTING, TRANSPARENT, View, is_dense, reach

@@ -2,8 +2,8 @@
 
 Its last outputs are copied to the inputs that the recorded function had written to.
 """
-from tensorlab._core.graph cimport needs_grad
-from tensorlab._core.modes cimport set_grad_mode
+from tensorlab._core.graph.graph cimport needs_grad
+from tensorlab._core.state.modes cimport set_grad_mode
 from tensorlab._core.tensor cimport TensorBase
 
 from tensorlab.ops.copying import copy_

@@ -91,7 +91,7 @@ def integer_literal(value, bits, is_signed):
 
 # ------------------------------------------------------------------------------------------------ conversions
 def converted(text, source, target):
-    """Convert an expression from one type to another, by the steps of _core/conversion.pyx."""
+    """Convert an expression from one type to another, by the steps of _core/loops/conversion.pyx."""
     if source == target:
         return text
     if target == "bool":

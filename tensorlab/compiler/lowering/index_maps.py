@@ -11,7 +11,7 @@ Only `view` and `reshape` may find that no form exists. They then ask for a loop
 
 import operator
 
-from tensorlab._core.op import Op
+from tensorlab._core.dispatch.op import Op
 
 
 class NoMap(Exception):

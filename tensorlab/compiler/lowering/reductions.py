@@ -7,8 +7,8 @@ sees the parts, and a schedule never has one of them without the others.
 import math
 from typing import NamedTuple
 
+from tensorlab._core.dispatch.op import REGISTRY
 from tensorlab._core.dtypes import DTYPES
-from tensorlab._core.op import REGISTRY
 from tensorlab.compiler.lowering.c_types import HALF_NAMES, is_floating, kernel_dtype
 from tensorlab.compiler.lowering.index_maps import op_name
 

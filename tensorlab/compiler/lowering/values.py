@@ -6,8 +6,8 @@ order, whatever that needs; a value that is asked for twice at one map is comput
 
 from typing import NamedTuple
 
+from tensorlab._core.dispatch.op import REGISTRY
 from tensorlab._core.dtypes import DTYPES, get_default_dtype, promote_types
-from tensorlab._core.op import REGISTRY
 from tensorlab.compiler.lowering import index_maps
 from tensorlab.compiler.lowering.c_types import (
     c_type,

@@ -6,9 +6,9 @@ from 0 to 1.
 
 import numpy as np
 
-from ..._core.arrays import from_numpy
 from ..._core.dtypes import DTYPES, get_default_dtype, iinfo
-from ..._core.exchange import as_tensor
+from ..._core.interop.arrays import from_numpy
+from ..._core.interop.exchange import as_tensor
 from ..._tensor import Tensor
 from ..optional import is_pil_image, require
 

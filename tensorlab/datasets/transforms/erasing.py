@@ -2,7 +2,7 @@
 
 from numbers import Number
 
-from ..._core.exchange import tensor
+from ..._core.interop.exchange import tensor
 from ...nn.module import Module
 from ...ops.creation import empty
 from . import functional

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Sequence
 from numbers import Number
 
-from ..._core.exchange import tensor
+from ..._core.interop.exchange import tensor
 from ...nn.module import Module
 from . import functional
 from .draws import happens, uniform, whole

@@ -6,7 +6,7 @@ pillow_images.py has the same functions for images of Pillow; functional.py choo
 import math
 
 from ..._core.dtypes import iinfo
-from ..._core.exchange import as_tensor
+from ..._core.interop.exchange import as_tensor
 from ...nn import functional as F
 from ...ops.creation import zeros_like
 from ...ops.joining import stack

@@ -4,7 +4,7 @@ import enum
 import warnings
 
 from ... import _missing
-from ..._core.overrides import disabled_tensor_function
+from ..._core.dispatch.overrides import disabled_tensor_function
 from ..._tensor import Tensor
 from ...ops.creation import ones
 

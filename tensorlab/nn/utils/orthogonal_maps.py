@@ -5,7 +5,7 @@ SciPy computes the exponential and its derivative, NumPy solves systems; each is
 
 import numpy as np
 
-from ..._core.arrays import from_numpy
+from ..._core.interop.arrays import from_numpy
 from ...autograd.function import Function, once_differentiable
 from ...ops.ranges import eye
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..._core.arrays import from_numpy
+from ..._core.interop.arrays import from_numpy
 from ..._tensor import Tensor
 from ...autograd import no_grad
 from ...ops.creation import zeros_like

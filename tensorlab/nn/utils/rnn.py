@@ -14,7 +14,7 @@ import itertools
 from collections import namedtuple
 
 from ... import _missing
-from ..._core.exchange import as_tensor
+from ..._core.interop.exchange import as_tensor
 from ..._tensor import Tensor
 from ...errors import DimensionError, ShapeError
 from ...ops.creation import empty_like, full

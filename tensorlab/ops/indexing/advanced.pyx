@@ -13,10 +13,11 @@ The gradient of reading is accumulating into zeros, and the other way round.
 """
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport run_2, run_3, run_4
-from tensorlab._core.op cimport Op, inplace_op
+from tensorlab._core.dispatch.dispatch cimport run_2, run_3, run_4
+from tensorlab._core.dispatch.op cimport Op, inplace_op
+from tensorlab._core.dispatch.recording cimport OpNode, end_record_inplace
 from tensorlab._core.dtypes cimport BOOL, INT32, INT64, UINT8
-from tensorlab._core.graph cimport bump_version
+from tensorlab._core.graph.graph cimport bump_version
 from tensorlab._core.layout cimport (
     MAX_NDIM,
     broadcast_into,
@@ -27,8 +28,7 @@ from tensorlab._core.layout cimport (
     ssize,
     view_strides,
 )
-from tensorlab._core.iterator cimport contiguous_copy, copy_into
-from tensorlab._core.recording cimport OpNode, end_record_inplace
+from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_like, empty_strided_beside, memory_of
 from tensorlab.ops.filling cimport start_overlapping, warn_if_expanded, zeros_beside
 from tensorlab.ops.indexing.nonzero cimport flat_nonzero, unravel

@@ -1,6 +1,6 @@
 """What embedding_bag shares with embedding."""
+from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.op cimport Op
 from tensorlab._core.tensor cimport TensorBase
 
 cdef Op EMBEDDING_USES          # how often each row is used: indices, rows

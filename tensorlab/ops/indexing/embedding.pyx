@@ -8,11 +8,11 @@ often they were used.
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
-from tensorlab._core.dispatch cimport run_2, run_4
-from tensorlab._core.op cimport Op
+from tensorlab._core.dispatch.dispatch cimport run_2, run_4
+from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dtypes cimport INT64, item_size
-from tensorlab._core.iterator cimport contiguous_copy
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, view_strides
+from tensorlab._core.loops.iterator cimport contiguous_copy
 from tensorlab._core.tensor cimport TensorBase, alias_as, is_meta, memory_of, refuse_meta
 from tensorlab.ops.filling cimport zeros_beside
 from tensorlab.ops.indexing.index_iterator cimport ADD, check_meta, refresh

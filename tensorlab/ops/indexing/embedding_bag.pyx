@@ -11,14 +11,14 @@ import warnings
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from tensorlab._core.dispatch cimport run_2, run_4, run_5, run_tuple
-from tensorlab._core.op cimport Op
+from tensorlab._core.dispatch.dispatch cimport run_2, run_4, run_5, run_tuple
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.operands cimport check_same_place
 from tensorlab._core.dtypes cimport FLOAT64, INT64, dtype_object, is_floating, kernel_dtype, real
-from tensorlab._core.graph cimport ndim_of
-from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.graph.graph cimport ndim_of
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.operands cimport check_same_place
-from tensorlab._core.parallel cimport grain_of, parallel_for
+from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.loops.parallel cimport grain_of, parallel_for
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 from tensorlab.ops.filling cimport zeros_beside
 from tensorlab.ops.indexing.index_along_dim cimport index_vector, select_forward

@@ -1,6 +1,6 @@
 """What scatter_reduce shares with scatter."""
 
-from tensorlab._core.op cimport Op
+from tensorlab._core.dispatch.op cimport Op
 
 cdef Op WRAP_INDEX
 cdef object padded(object grad, object shape)

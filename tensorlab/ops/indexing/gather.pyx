@@ -8,14 +8,19 @@ One iterator serves all three (scatter_gather.pyx). gather and scatter_add are e
 """
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport run_3, run_4
-from tensorlab._core.out_argument cimport NO_OVERLAP, NO_PARTIAL_OVERLAP, OTHERS_APART, store_out
-from tensorlab._core.op cimport Op, inplace_op
-from tensorlab._core.operands cimport as_number
+from tensorlab._core.dispatch.dispatch cimport run_3, run_4
+from tensorlab._core.dispatch.op cimport Op, inplace_op
+from tensorlab._core.dispatch.operands cimport as_number
+from tensorlab._core.dispatch.out_argument cimport (
+    NO_OVERLAP,
+    NO_PARTIAL_OVERLAP,
+    OTHERS_APART,
+    store_out,
+)
 from tensorlab._core.dtypes cimport INT64
-from tensorlab._core.graph cimport bump_version, dim_of
-from tensorlab._core.iterator cimport contiguous_copy
+from tensorlab._core.graph.graph cimport bump_version, dim_of
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, ssize
+from tensorlab._core.loops.iterator cimport contiguous_copy
 from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
 from tensorlab.ops.filling cimport fill_number, zeros_beside
 from tensorlab.ops.indexing.scatter_gather cimport (

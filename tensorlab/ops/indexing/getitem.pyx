@@ -9,14 +9,19 @@ Writing x[...] = y writes into the view, so that autograd sees an in-place opera
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from cpython.slice cimport PySlice_Check
 
-from tensorlab._core.dispatch cimport run_2, run_3
-from tensorlab._core.op cimport Op
-from tensorlab._core.operands cimport as_number, is_operand, refuse_internal_overlap, refuse_overlap
-from tensorlab._core.graph cimport as_view, bump_version, needs_grad
-from tensorlab._core.inplace cimport check_inplace
+from tensorlab._core.dispatch.dispatch cimport run_2, run_3
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.operands cimport (
+    as_number,
+    is_operand,
+    refuse_internal_overlap,
+    refuse_overlap,
+)
+from tensorlab._core.graph.graph cimport as_view, bump_version, needs_grad
+from tensorlab._core.graph.inplace cimport check_inplace
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
-from tensorlab._core.iterator cimport contiguous_copy, copy_into
-from tensorlab._core.modes cimport active_layers, thread_state
+from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
+from tensorlab._core.state.modes cimport active_layers, thread_state
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as
 from tensorlab.ops.creation cimport full_beside
 from tensorlab.ops.copying cimport copy_safely, is_same_place

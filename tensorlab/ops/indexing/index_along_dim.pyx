@@ -11,10 +11,16 @@ gradients.
 from cpython.long cimport PyLong_CheckExact
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport run_2, run_3, run_4, run_tuple
-from tensorlab._core.out_argument cimport NO_OVERLAP, NO_PARTIAL_OVERLAP, OTHERS_APART, store_out
-from tensorlab._core.op cimport Op, inplace_op
-from tensorlab._core.operands cimport as_number, check_fits, write_number
+from tensorlab._core.dispatch.dispatch cimport run_2, run_3, run_4, run_tuple
+from tensorlab._core.dispatch.op cimport Op, inplace_op
+from tensorlab._core.dispatch.operands cimport as_number, check_fits, write_number
+from tensorlab._core.dispatch.out_argument cimport (
+    NO_OVERLAP,
+    NO_PARTIAL_OVERLAP,
+    OTHERS_APART,
+    store_out,
+)
+from tensorlab._core.dispatch.recording cimport OpNode, end_record_inplace
 from tensorlab._core.dtypes cimport (
     FLOAT32,
     FLOAT64,
@@ -27,10 +33,9 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
     number,
 )
-from tensorlab._core.graph cimport bump_version, dim_of
+from tensorlab._core.graph.graph cimport bump_version, dim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
-from tensorlab._core.iterator cimport contiguous_copy, copy_into
-from tensorlab._core.recording cimport OpNode, end_record_inplace
+from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, memory_of
 from tensorlab.ops.filling cimport fill_number, start_overlapping, warn_if_expanded, zeros_beside
 from tensorlab.ops.indexing.advanced cimport index_forward, index_result, run_index_backward

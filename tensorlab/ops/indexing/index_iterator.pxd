@@ -1,11 +1,11 @@
 """The iterator of all indexing by tensors: elements of x selected by positions, on one side, and another tensor on the other."""
 from libc.stdint cimport int64_t, uint16_t
 
-from tensorlab._core.conversion cimport convert
 from tensorlab._core.dtypes cimport FLOAT32
-from tensorlab._core.graph cimport grad_fn_of, needs_grad
+from tensorlab._core.graph.graph cimport grad_fn_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize
-from tensorlab._core.modes cimport thread_state
+from tensorlab._core.loops.conversion cimport convert
+from tensorlab._core.state.modes cimport thread_state
 from tensorlab._core.tensor cimport TensorBase, is_meta, refuse_meta
 
 ctypedef void (*index_loop)(void* x, void* flat, const ssize* offsets, ssize count, ssize index_stride, ssize run,

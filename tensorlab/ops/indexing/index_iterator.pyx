@@ -28,10 +28,16 @@ from tensorlab._core.dtypes cimport (
     item_size,
     number,
 )
-from tensorlab._core.iterator cimport contiguous_copy
 from tensorlab._core.layout cimport extent, is_dense, ssize
-from tensorlab._core.loop_nest cimport IndexCounter, coalesce, count_along, next_index, start_counter
-from tensorlab._core.parallel cimport grain_of, parallel_for, thread_count
+from tensorlab._core.loops.iterator cimport contiguous_copy
+from tensorlab._core.loops.loop_nest cimport (
+    IndexCounter,
+    coalesce,
+    count_along,
+    next_index,
+    start_counter,
+)
+from tensorlab._core.loops.parallel cimport grain_of, parallel_for, thread_count
 from tensorlab._core.tensor cimport TensorBase, alias_as, memory_of
 
 from tensorlab.errors import IndexOutOfRange, MemoryLayoutError

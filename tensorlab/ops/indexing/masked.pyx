@@ -1,11 +1,11 @@
 """Elements chosen by a mask: masked_select reads them, masked_scatter writes them. Both are indexing by that mask."""
-from tensorlab._core.dispatch cimport run_2, run_3
-from tensorlab._core.out_argument cimport NO_OVERLAP, store_out
-from tensorlab._core.op cimport Op, inplace_op
-from tensorlab._core.operands cimport same_numbers
+from tensorlab._core.dispatch.dispatch cimport run_2, run_3
+from tensorlab._core.dispatch.op cimport Op, inplace_op
+from tensorlab._core.dispatch.operands cimport same_numbers
+from tensorlab._core.dispatch.out_argument cimport NO_OVERLAP, store_out
 from tensorlab._core.dtypes cimport BOOL
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, read_sizes, shape_text, ssize
-from tensorlab._core.iterator cimport contiguous_copy, copy_into
+from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, make_size
 from tensorlab.ops.filling cimport zeros_beside
 from tensorlab.ops.indexing.advanced cimport index_forward, index_result, run_index_backward, write_indexed

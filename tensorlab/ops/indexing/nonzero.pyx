@@ -2,12 +2,12 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from tensorlab._core.dispatch cimport run_1
+from tensorlab._core.dispatch.dispatch cimport run_1
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.out_argument cimport NO_DERIVATIVE, store_out
 from tensorlab._core.dtypes cimport BOOL, INT64, UINT8, item_size
-from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.op cimport Op
-from tensorlab._core.out_argument cimport NO_DERIVATIVE, store_out
+from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_tensor, memory_of
 
 

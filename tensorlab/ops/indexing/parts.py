@@ -5,9 +5,9 @@ a program without in-place writes. put writes to positions in the tensor read as
 made of other ops, so none needs a derivative of its own.
 """
 
-from tensorlab._core.exchange import tensor
-from tensorlab._core.numpy_aliases import accepts_numpy_names
-from tensorlab._core.out_argument import NO_DERIVATIVE, store_out
+from tensorlab._core.dispatch.numpy_aliases import accepts_numpy_names
+from tensorlab._core.dispatch.out_argument import NO_DERIVATIVE, store_out
+from tensorlab._core.interop.exchange import tensor
 from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import DTypeError, MemoryLayoutError, ShapeError
 from tensorlab.ops.indexing.advanced import index_put_

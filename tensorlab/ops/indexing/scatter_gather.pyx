@@ -21,10 +21,15 @@ from tensorlab._core.dtypes cimport (
     item_size,
     number,
 )
-from tensorlab._core.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.loop_nest cimport IndexCounter, count_along, next_index, start_counter
-from tensorlab._core.parallel cimport grain_of, parallel_for
+from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
+from tensorlab._core.loops.loop_nest cimport (
+    IndexCounter,
+    count_along,
+    next_index,
+    start_counter,
+)
+from tensorlab._core.loops.parallel cimport grain_of, parallel_for
 from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
 from tensorlab.ops.indexing.index_iterator cimport ADD, TAKE, add_half
 

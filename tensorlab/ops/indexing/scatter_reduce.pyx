@@ -9,6 +9,9 @@ The loops are those of the iterator in scatter_gather.pyx. Half types are comput
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 
+from tensorlab._core.dispatch.dispatch cimport run_4, run_tuple
+from tensorlab._core.dispatch.op cimport Op, inplace_op
+from tensorlab._core.dispatch.out_argument cimport NO_PARTIAL_OVERLAP, OTHERS_APART, store_out
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
@@ -22,12 +25,9 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
     number,
 )
-from tensorlab._core.dispatch cimport run_4, run_tuple
-from tensorlab._core.graph cimport dim_of
+from tensorlab._core.graph.graph cimport dim_of
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.out_argument cimport NO_PARTIAL_OVERLAP, OTHERS_APART, store_out
-from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.op cimport Op, inplace_op
+from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
 from tensorlab.ops.filling cimport fill_number, zeros_beside
 from tensorlab.ops.indexing.scatter_gather cimport (

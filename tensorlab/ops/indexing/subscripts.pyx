@@ -23,8 +23,8 @@ from cpython.slice cimport PySlice_Check
 from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 
 from tensorlab._core.dtypes cimport BOOL, INT64, INT8, NO_DTYPE, UINT8, is_differentiable, is_floating, item_size
-from tensorlab._core.exchange cimport tensor_from, value_of
-from tensorlab._core.graph cimport ndim_of, should_record
+from tensorlab._core.graph.graph cimport ndim_of, should_record
+from tensorlab._core.interop.exchange cimport tensor_from, value_of
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor, memory_of
 

@@ -5,18 +5,25 @@
 
 What is added is written into the result first; BLAS then adds the product to it, so the result is passed over once.
 """
-from tensorlab._core.dispatch cimport run_4, run_tuple
-from tensorlab._core.out_argument cimport CASTS, NO_PARTIAL_OVERLAP, store_out
-from tensorlab._core.op cimport Op, inplace_op
-from tensorlab._core.operands cimport as_number, can_cast, check_fits, check_same_place, factor_of_type, same_numbers
+from tensorlab._core.dispatch.dispatch cimport run_4, run_tuple
+from tensorlab._core.dispatch.op cimport Op, inplace_op
+from tensorlab._core.dispatch.operands cimport (
+    as_number,
+    can_cast,
+    check_fits,
+    check_same_place,
+    factor_of_type,
+    same_numbers,
+)
+from tensorlab._core.dispatch.out_argument cimport CASTS, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.dtypes cimport BOOL, dtype_code, is_floating
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, view_strides
-from tensorlab._core.iterator cimport contiguous_copy, copy_into
+from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside
 from tensorlab.ops.linalg.blas cimport multiply_batch
 from tensorlab.ops.linalg.matrices cimport as_rows, check_product, flipped, is_transposed, run_matmul, run_mm, transposed
 
-from tensorlab._core.operands import result_type
+from tensorlab._core.dispatch.operands import result_type
 from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.linalg.matrices import dot, matmul, mm_derivative_x, mm_derivative_y, mv
 

@@ -4,8 +4,8 @@ import math
 import operator
 import warnings
 
-from tensorlab._core.numpy_aliases import accepts_numpy_names
-from tensorlab._core.out_argument import NO_PARTIAL_OVERLAP, store_out
+from tensorlab._core.dispatch.numpy_aliases import accepts_numpy_names
+from tensorlab._core.dispatch.out_argument import NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import DimensionError, DTypeError, ShapeError, UnsupportedDType
 from tensorlab.ops.joining import cat

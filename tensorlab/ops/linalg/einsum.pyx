@@ -13,7 +13,7 @@ a pair, each dimension is one of
 (batch, sum, right), the pair is a matrix product over the last two. Batch dimensions stay apart, so that a permuted
 operand need not be copied: the product takes them as they are.
 """
-from tensorlab._core.out_argument cimport CASTS, store_out
+from tensorlab._core.dispatch.out_argument cimport CASTS, store_out
 from tensorlab._core.layout cimport int_argument, wrap_dim
 from tensorlab._core.tensor cimport TensorBase, make_size
 

@@ -7,15 +7,15 @@ All are one formula, out[..., i, j] = sum over k of x[..., i, k] * y[..., k, j],
 What is broadcast over the batch is not copied: it has stride 0 there. Nor is a matrix that meets a batch: if the batch can be
 read as one tall matrix, a single product does it all.
 """
-from tensorlab._core.dispatch cimport run_2, run_3, run_4
-from tensorlab._core.out_argument cimport store_out
-from tensorlab._core.op cimport Op
-from tensorlab._core.operands cimport check_same_place
+from tensorlab._core.dispatch.dispatch cimport run_2, run_3, run_4
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.operands cimport check_same_place
+from tensorlab._core.dispatch.out_argument cimport store_out
 from tensorlab._core.dtypes cimport BOOL, kernel_dtype
-from tensorlab._core.graph cimport bump_version, should_record
+from tensorlab._core.graph.graph cimport bump_version, should_record
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, shape_text, ssize, view_strides
-from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.modes cimport active_layers
+from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.state.modes cimport active_layers
 from tensorlab._core.tensor cimport VIEW_NO_GRAD, TensorBase, alias_as, empty_beside, memory_of
 from tensorlab.ops.linalg.blas cimport inner_product, multiply_batch
 

@@ -3,13 +3,13 @@
 With x = U S V^T its gradient is U V^T, the polar factor of x, which is an op of its own and so has a derivative, too. LAPACK
 computes them, through NumPy, for each matrix of a batch.
 """
-from tensorlab._core.dispatch cimport run_1, run_2
-from tensorlab._core.op cimport Op
+from tensorlab._core.dispatch.dispatch cimport run_1, run_2
+from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.tensor cimport TensorBase, alias, empty_beside
 
 import numpy as np
 
-from tensorlab._core.arrays import numpy
+from tensorlab._core.interop.arrays import numpy
 from tensorlab.errors import GradientError
 
 

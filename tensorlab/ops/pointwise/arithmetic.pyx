@@ -4,8 +4,8 @@ Division has its own file, and so have powers, absolute values and signs, and su
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-cimport tensorlab._core.c_math as c_math
-from tensorlab._core.dispatch cimport (
+cimport tensorlab._core.loops.c_math as c_math
+from tensorlab._core.dispatch.dispatch cimport (
     run_binary,
     run_binary_inplace,
     run_ternary,
@@ -13,14 +13,14 @@ from tensorlab._core.dispatch cimport (
     run_unary,
     run_unary_inplace,
 )
-from tensorlab._core.op cimport Op, number_loops
-from tensorlab._core.operands cimport factor_of_type, is_operand
+from tensorlab._core.dispatch.op cimport Op, number_loops
+from tensorlab._core.dispatch.operands cimport factor_of_type, is_operand
 from tensorlab._core.dtypes cimport BOOL, dtype_code, number
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pointwise.common cimport is_bool, old_order
 
-from tensorlab._core.operands import result_type
+from tensorlab._core.dispatch.operands import result_type
 from tensorlab.errors import DTypeError
 from tensorlab.ops.pointwise.common import inplace_function
 

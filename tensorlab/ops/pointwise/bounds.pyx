@@ -3,18 +3,18 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-from tensorlab._core.dispatch cimport (
+from tensorlab._core.dispatch.dispatch cimport (
     run_binary,
     run_binary_inplace,
     run_quaternary,
     run_ternary,
     run_ternary_inplace,
 )
-from tensorlab._core.out_argument cimport check_out_dtype
-from tensorlab._core.op cimport Op, floating_loops, number_loops
+from tensorlab._core.dispatch.op cimport Op, floating_loops, number_loops
+from tensorlab._core.dispatch.operands cimport promoted_dtype
+from tensorlab._core.dispatch.out_argument cimport check_out_dtype
 from tensorlab._core.dtypes cimport number, real
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.operands cimport promoted_dtype
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pointwise.common cimport at_least, at_most
 

@@ -1,12 +1,12 @@
 """What several families of pointwise ops share: functions in place, and questions to operands."""
 from cpython.object cimport PyObject
 
-from tensorlab._core.call_pointer cimport Call, call_slot, set_call_slot
-from tensorlab._core.dispatch cimport run_binary_inplace, run_unary_inplace
+from tensorlab._core.dispatch.call_pointer cimport Call, call_slot, set_call_slot
+from tensorlab._core.dispatch.dispatch cimport run_binary_inplace, run_unary_inplace
+from tensorlab._core.dispatch.numpy_aliases cimport own_names, translates_itself
+from tensorlab._core.dispatch.op cimport COMPARE, Op
+from tensorlab._core.dispatch.operands cimport comparable
 from tensorlab._core.dtypes cimport is_floating
-from tensorlab._core.numpy_aliases cimport own_names, translates_itself
-from tensorlab._core.op cimport COMPARE, Op
-from tensorlab._core.operands cimport comparable
 from tensorlab._core.tensor cimport TensorBase
 
 import warnings

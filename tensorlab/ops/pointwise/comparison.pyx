@@ -3,13 +3,13 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memchr
 
-cimport tensorlab._core.c_math as c_math
-from tensorlab._core.dispatch cimport run_binary, run_quaternary, run_unary
-from tensorlab._core.modes cimport active_layers
-from tensorlab._core.op cimport Op, floating_loops, number_loops
-from tensorlab._core.operands cimport comparable, is_operand
+cimport tensorlab._core.loops.c_math as c_math
+from tensorlab._core.dispatch.dispatch cimport run_binary, run_quaternary, run_unary
+from tensorlab._core.dispatch.op cimport Op, floating_loops, number_loops
+from tensorlab._core.dispatch.operands cimport comparable, is_operand
 from tensorlab._core.dtypes cimport number, real
 from tensorlab._core.layout cimport ssize
+from tensorlab._core.state.modes cimport active_layers
 from tensorlab._core.tensor cimport TensorBase, memory_of
 from tensorlab.ops.pointwise.common cimport check_tensor
 

@@ -6,17 +6,17 @@ an integer by zero has no answer, so the divisor is searched for zeros before an
 from libc.math cimport INFINITY, copysign, fabs, floor, fmod as c_fmod, trunc
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport run_2, run_binary, run_binary_inplace, run_unary
-from tensorlab._core.modes cimport active_layers
-from tensorlab._core.op cimport Op, floating_loops, number_loops
-from tensorlab._core.operands cimport is_operand
+from tensorlab._core.dispatch.dispatch cimport run_2, run_binary, run_binary_inplace, run_unary
+from tensorlab._core.dispatch.op cimport Op, floating_loops, number_loops
+from tensorlab._core.dispatch.operands cimport is_operand
 from tensorlab._core.dtypes cimport BOOL, INT8, INT16, INT32, INT64, integer, number, real
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.iterator cimport contiguous_copy
+from tensorlab._core.loops.iterator cimport contiguous_copy
+from tensorlab._core.state.modes cimport active_layers
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 from tensorlab.ops.pointwise.common cimport is_floating_operand
 
-from tensorlab._core.operands import result_type
+from tensorlab._core.dispatch.operands import result_type
 from tensorlab.errors import DivisionByZero, DTypeError
 from tensorlab.ops.creation import zeros_like
 from tensorlab.ops.pointwise.common import inplace_function

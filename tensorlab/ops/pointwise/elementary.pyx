@@ -4,10 +4,10 @@ Circular and hyperbolic functions have their own files, and so have erf and its 
 """
 from libc.math cimport INFINITY, log2 as c_log2, log10 as c_log10
 
-cimport tensorlab._core.c_math as c_math
-cimport tensorlab._core.tl_math as tl_math
-from tensorlab._core.dispatch cimport run_binary, run_binary_inplace, run_unary
-from tensorlab._core.op cimport Op, floating_loops
+cimport tensorlab._core.loops.c_math as c_math
+cimport tensorlab._core.loops.tl_math as tl_math
+from tensorlab._core.dispatch.dispatch cimport run_binary, run_binary_inplace, run_unary
+from tensorlab._core.dispatch.op cimport Op, floating_loops
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase

@@ -4,10 +4,10 @@ tanh stands with the exponentials, in elementary.pyx.
 """
 from libc.math cimport NAN
 
-cimport tensorlab._core.c_math as c_math
-cimport tensorlab._core.tl_math as tl_math
-from tensorlab._core.dispatch cimport run_unary
-from tensorlab._core.op cimport Op, floating_loops
+cimport tensorlab._core.loops.c_math as c_math
+cimport tensorlab._core.loops.tl_math as tl_math
+from tensorlab._core.dispatch.dispatch cimport run_unary
+from tensorlab._core.dispatch.op cimport Op, floating_loops
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase

@@ -1,9 +1,9 @@
 """Logic: and, or, xor and not of truth values, the same of bits (& | ^ ~), and shifts (<< >>)."""
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 
-from tensorlab._core.dispatch cimport run_binary, run_binary_inplace, run_unary
-from tensorlab._core.op cimport Op, integer_loops, number_loops
-from tensorlab._core.operands cimport is_operand
+from tensorlab._core.dispatch.dispatch cimport run_binary, run_binary_inplace, run_unary
+from tensorlab._core.dispatch.op cimport Op, integer_loops, number_loops
+from tensorlab._core.dispatch.operands cimport is_operand
 from tensorlab._core.dtypes cimport integer, is_floating, number
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase

@@ -6,16 +6,16 @@ goes through logarithm and exponential.
 from libc.math cimport INFINITY, NAN, fabs, rint, signbit
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-cimport tensorlab._core.tl_math as tl_math
-from tensorlab._core.dispatch cimport (
+cimport tensorlab._core.loops.tl_math as tl_math
+from tensorlab._core.dispatch.dispatch cimport (
     run_binary,
     run_binary_inplace,
     run_unary,
     run_unary_inplace,
 )
-from tensorlab._core.out_argument cimport check_out_dtype
-from tensorlab._core.op cimport Op, floating_loops, number_loops
-from tensorlab._core.operands cimport check_fits, is_operand
+from tensorlab._core.dispatch.op cimport Op, floating_loops, number_loops
+from tensorlab._core.dispatch.operands cimport check_fits, is_operand
+from tensorlab._core.dispatch.out_argument cimport check_out_dtype
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT64,

@@ -5,8 +5,8 @@ smoothly everywhere (gelu, silu, ...) is in smooth.pyx, what is made of other st
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-cimport tensorlab._core.tl_math as tl_math
-from tensorlab._core.dispatch cimport (
+cimport tensorlab._core.loops.tl_math as tl_math
+from tensorlab._core.dispatch.dispatch cimport (
     run_binary,
     run_binary_inplace,
     run_quaternary,
@@ -14,7 +14,7 @@ from tensorlab._core.dispatch cimport (
     run_ternary,
     run_unary,
 )
-from tensorlab._core.op cimport Op, floating_loops, number_loops
+from tensorlab._core.dispatch.op cimport Op, floating_loops, number_loops
 from tensorlab._core.dtypes cimport number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase

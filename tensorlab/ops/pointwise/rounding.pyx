@@ -5,7 +5,7 @@ Rounding is flat between its steps, so its derivative is 0 everywhere. Integers 
 from libc.math cimport INFINITY, ceil as c_ceil, floor as c_floor, rint, trunc as c_trunc
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport (
+from tensorlab._core.dispatch.dispatch cimport (
     run_quaternary,
     run_quaternary_inplace,
     run_ternary,
@@ -13,7 +13,7 @@ from tensorlab._core.dispatch cimport (
     run_unary,
     run_unary_inplace,
 )
-from tensorlab._core.op cimport Op, floating_loops, number_loops
+from tensorlab._core.dispatch.op cimport Op, floating_loops, number_loops
 from tensorlab._core.dtypes cimport is_floating, number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase

@@ -1,13 +1,13 @@
 """Choosing between elements by a mask: where and masked_fill."""
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport run_ternary, run_ternary_inplace
-from tensorlab._core.op cimport Op, number_loops
-from tensorlab._core.operands cimport as_number, check_fits, is_operand
+from tensorlab._core.dispatch.dispatch cimport run_ternary, run_ternary_inplace
+from tensorlab._core.dispatch.op cimport Op, number_loops
+from tensorlab._core.dispatch.operands cimport as_number, check_fits, is_operand
+from tensorlab._core.dispatch.recording cimport OpNode, end_record_inplace
 from tensorlab._core.dtypes cimport BOOL, NUM_DTYPES, UINT8, is_floating, number
-from tensorlab._core.graph cimport should_record
+from tensorlab._core.graph.graph cimport should_record
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.recording cimport OpNode, end_record_inplace
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.filling cimport start_overlapping
 from tensorlab.ops.pointwise.common cimport check_tensor

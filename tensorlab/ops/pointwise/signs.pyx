@@ -2,12 +2,12 @@
 from libc.math cimport M_PI, exp2 as c_exp2, fabs, frexp as c_frexp, signbit as c_signbit
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-cimport tensorlab._core.c_math as c_math
-from tensorlab._core.dispatch cimport run_binary, run_binary_inplace, run_unary
-from tensorlab._core.out_argument cimport NO_PARTIAL_OVERLAP, store_outs
+cimport tensorlab._core.loops.c_math as c_math
+from tensorlab._core.dispatch.dispatch cimport run_binary, run_binary_inplace, run_unary
+from tensorlab._core.dispatch.op cimport Op, floating_loops, integer_loops, number_loops
+from tensorlab._core.dispatch.out_argument cimport NO_PARTIAL_OVERLAP, store_outs
 from tensorlab._core.dtypes cimport integer, is_floating, number, real
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.op cimport Op, floating_loops, integer_loops, number_loops
 from tensorlab._core.tensor cimport TensorBase
 
 import collections

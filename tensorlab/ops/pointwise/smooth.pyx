@@ -3,15 +3,15 @@
 Each has one loop for the function and one for the gradient, so that a layer costs one pass over memory each way. relu and its
 relatives are in rectifiers.pyx; sigmoid and tanh in elementary.pyx.
 """
-cimport tensorlab._core.tl_math as tl_math
-from tensorlab._core.dispatch cimport (
+cimport tensorlab._core.loops.tl_math as tl_math
+from tensorlab._core.dispatch.dispatch cimport (
     run_binary,
     run_quaternary,
     run_ternary,
     run_unary,
     run_unary_inplace,
 )
-from tensorlab._core.op cimport Op, floating_loops
+from tensorlab._core.dispatch.op cimport Op, floating_loops
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase

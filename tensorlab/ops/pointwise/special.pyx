@@ -20,11 +20,11 @@ from libc.math cimport (
     tan,
 )
 
-cimport tensorlab._core.tl_math as tl_math
-from tensorlab._core.dispatch cimport run_binary, run_unary
+cimport tensorlab._core.loops.tl_math as tl_math
+from tensorlab._core.dispatch.dispatch cimport run_binary, run_unary
+from tensorlab._core.dispatch.op cimport Op, floating_loops
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.op cimport Op, floating_loops
 from tensorlab._core.tensor cimport TensorBase
 
 import math

@@ -1,10 +1,10 @@
 """Circular functions and their inverses, atan2, hypot, and angles in degrees."""
 from libc.math cimport M_PI, acos as c_acos, asin as c_asin, atan as c_atan, sin as c_sin
 
-cimport tensorlab._core.c_math as c_math
-cimport tensorlab._core.tl_math as tl_math
-from tensorlab._core.dispatch cimport run_binary, run_binary_inplace, run_unary
-from tensorlab._core.op cimport Op, floating_loops
+cimport tensorlab._core.loops.c_math as c_math
+cimport tensorlab._core.loops.tl_math as tl_math
+from tensorlab._core.dispatch.dispatch cimport run_binary, run_binary_inplace, run_unary
+from tensorlab._core.dispatch.op cimport Op, floating_loops
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase

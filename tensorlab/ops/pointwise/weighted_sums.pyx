@@ -4,15 +4,15 @@ What is multiplied last is added in the same instruction (FMA) and rounded only 
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-cimport tensorlab._core.c_math as c_math
-from tensorlab._core.dispatch cimport (
+cimport tensorlab._core.loops.c_math as c_math
+from tensorlab._core.dispatch.dispatch cimport (
     run_quaternary,
     run_quaternary_inplace,
     run_ternary,
     run_ternary_inplace,
 )
-from tensorlab._core.out_argument cimport check_out_dtype
-from tensorlab._core.op cimport Op, floating_loops, number_loops
+from tensorlab._core.dispatch.op cimport Op, floating_loops, number_loops
+from tensorlab._core.dispatch.out_argument cimport check_out_dtype
 from tensorlab._core.dtypes cimport number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase

@@ -1,9 +1,9 @@
 """Adaptive pooling: as many windows as are asked for, which split each axis as evenly as can be."""
 
-from tensorlab._core.dispatch cimport run_2, run_3
+from tensorlab._core.dispatch.dispatch cimport run_2, run_3
+from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dtypes cimport is_floating
 from tensorlab._core.layout cimport plain_ints, shape_text
-from tensorlab._core.op cimport Op
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pooling.average cimport check_gradient, mean_of_windows, spread_over_windows
 from tensorlab.ops.pooling.maximum cimport max_of_windows, new_maxima
@@ -19,7 +19,7 @@ from tensorlab.ops.pooling.windows cimport (
     tensor_of_sizes,
 )
 
-from tensorlab._core.exchange import tolist
+from tensorlab._core.interop.exchange import tolist
 from tensorlab.errors import ShapeError
 from tensorlab.ops.pooling.maximum import to_places
 

@@ -2,11 +2,11 @@
 
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport run_tuple
+from tensorlab._core.dispatch.dispatch cimport run_tuple
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.out_argument cimport store_out
 from tensorlab._core.dtypes cimport FLOAT64, INT64, is_floating, kernel_dtype, real
 from tensorlab._core.layout cimport int_argument, shape_text, ssize
-from tensorlab._core.op cimport Op
-from tensorlab._core.out_argument cimport store_out
 from tensorlab._core.tensor cimport TensorBase, memory_of
 from tensorlab.ops.pooling.windows cimport (
     BEHIND,

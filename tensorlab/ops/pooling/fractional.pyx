@@ -6,10 +6,10 @@ an alpha that makes the last window end with the axis.  Source: Graham 2014, Fra
 
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport run_4
+from tensorlab._core.dispatch.dispatch cimport run_4
+from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating, kernel_dtype, real
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.op cimport Op
 from tensorlab._core.tensor cimport TensorBase, memory_of
 from tensorlab.ops.pooling.maximum cimport max_of_windows, new_maxima
 from tensorlab.ops.pooling.windows cimport (

@@ -4,7 +4,8 @@ from libc.math cimport INFINITY
 from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
-from tensorlab._core.dispatch cimport run_tuple
+from tensorlab._core.dispatch.dispatch cimport run_tuple
+from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT64,
@@ -17,7 +18,6 @@ from tensorlab._core.dtypes cimport (
     number,
 )
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.op cimport Op
 from tensorlab._core.tensor cimport TensorBase, memory_of
 from tensorlab.ops.pooling.windows cimport (
     BEHIND,

@@ -8,9 +8,9 @@ they are the op's own, so no hook of saved tensors should see them, and making t
 from libc.stdint cimport int64_t
 
 from tensorlab._core.dtypes cimport INT64, dtype_object
-from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.layout cimport plain_ints, shape_text, ssize
-from tensorlab._core.parallel cimport grain_of, parallel_for
+from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.loops.parallel cimport grain_of, parallel_for
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, memory_of
 
 from tensorlab.errors import ShapeError, UnsupportedDType

@@ -4,7 +4,7 @@ The derivative of the op goes through here if it is to be differentiated again, 
 the op compare with it.
 """
 
-from ..._core.backward import grad
+from ..._core.engine.backward import grad
 from ..joining import cat
 from ..pointwise.elementary import sigmoid, tanh
 from ..pointwise.rectifiers import relu

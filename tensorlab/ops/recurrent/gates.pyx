@@ -13,7 +13,7 @@ using RNN encoder-decoder"; Elman 1990, "Finding structure in time".
 """
 from libc.string cimport memcpy
 
-cimport tensorlab._core.tl_math as tl_math
+cimport tensorlab._core.loops.tl_math as tl_math
 
 cdef enum:
     LANES = 64                  # elements at a time, in arrays of which the compiler knows that they do not overlap

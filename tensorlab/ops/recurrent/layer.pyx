@@ -18,14 +18,14 @@ formula.py has the same in tensor operations: the second derivative goes through
 """
 from libc.string cimport memcpy, memset
 
-from tensorlab._core.dispatch cimport run_5, run_tuple
+from tensorlab._core.dispatch.dispatch cimport run_5, run_tuple
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.operands cimport check_same_place
 from tensorlab._core.dtypes cimport FLOAT64, INT64, is_floating, item_size, kernel_dtype, real
-from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.modes cimport set_grad_mode, thread_state
-from tensorlab._core.op cimport Op
-from tensorlab._core.operands cimport check_same_place
-from tensorlab._core.parallel cimport grain_of, parallel_for, range_body, thread_count
+from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.loops.parallel cimport grain_of, parallel_for, range_body, thread_count
+from tensorlab._core.state.modes cimport set_grad_mode, thread_state
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, memory_of
 from tensorlab.ops.recurrent.gates cimport (
     gru_backward_row,

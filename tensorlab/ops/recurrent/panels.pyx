@@ -12,7 +12,7 @@ another, and a panel stays in the L1 cache while all blocks of rows pass by. Whe
 up with zeros, and a tile in between takes the result. Measured on AVX-512 the product of 32 x 128 and 128 x 512 takes 17 us
 instead of the 53 of OpenBLAS.
 """
-from tensorlab._core.parallel cimport parallel_for, thread_count
+from tensorlab._core.loops.parallel cimport parallel_for, thread_count
 
 cdef extern from *:
     """

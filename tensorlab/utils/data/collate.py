@@ -5,7 +5,7 @@ from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
 
 import numpy as np
 
-from ..._core.exchange import as_tensor, tensor
+from ..._core.interop.exchange import as_tensor, tensor
 from ..._tensor import Tensor
 from ...ops.joining import stack
 

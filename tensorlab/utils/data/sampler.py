@@ -7,7 +7,7 @@ from itertools import chain, islice, repeat
 from types import WrapperDescriptorType
 
 from ..._core.dtypes import DTYPES
-from ..._core.exchange import as_tensor
+from ..._core.interop.exchange import as_tensor
 from ..._core.random import Generator
 from ...ops.creation import empty
 from ...ops.random_factories import multinomial, randint, randperm

@@ -22,9 +22,9 @@ from multiprocessing import reduction
 
 import numpy as np
 
-from ..._core.arrays import from_numpy
 from ..._core.dtypes import DTYPES
-from ..._core.memory_file import CAN_SHARE, map_file, new_file
+from ..._core.interop.arrays import from_numpy
+from ..._core.interop.memory_file import CAN_SHARE, map_file, new_file
 from ..._core.storage import Storage
 from ..._tensor import Tensor
 from ...multiprocessing.reductions import refuse_graph

@@ -17,7 +17,7 @@ from itertools import cycle
 from multiprocessing.connection import wait
 from time import monotonic
 
-from ..._core.memory_file import CAN_SHARE
+from ..._core.interop.memory_file import CAN_SHARE
 from .fetching import stray
 from .sampler import draw_seed
 from .segments import Receiver

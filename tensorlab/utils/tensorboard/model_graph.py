@@ -14,7 +14,7 @@ elsewhere, such as those in an attribute that is no buffer, are nodes of the kin
 import contextlib
 import inspect
 
-from ..._core.recorder import Recorder, describe
+from ..._core.dispatch.recorder import Recorder, describe
 from ..._tensor import Tensor
 from ...nn.module import Module
 from .protos import AttrValue, GraphDef, NodeDef, VersionDef, dtype_code, shape_of

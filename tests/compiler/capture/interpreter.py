@@ -2,7 +2,7 @@
 
 import operator
 
-from tensorlab._core.exchange import VALUE_READS
+from tensorlab._core.interop.exchange import VALUE_READS
 from tensorlab.compiler.capture.guard_check import same_value
 
 import tensorlab as torch

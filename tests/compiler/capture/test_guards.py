@@ -334,7 +334,7 @@ def test_modes_of_the_thread_count():
 
 
 def test_layers_and_modes_that_override_are_no_time_for_a_replay():
-    from tensorlab._core.recorder import Recorder
+    from tensorlab._core.dispatch.recorder import Recorder
 
     trace, x = traced(lambda x: x * 2, ones(2)), ones(2)
     with Recorder():

@@ -7,7 +7,7 @@ import pkgutil
 import warnings
 
 import pytest
-from tensorlab._core.settings_number import get_settings_number
+from tensorlab._core.state.settings_number import get_settings_number
 
 import tensorlab as torch
 from tensorlab import nn

@@ -3,7 +3,7 @@
 import operator
 
 import pytest
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab as torch
 from tensorlab import nn

@@ -1,7 +1,7 @@
 """Forward and backward graphs: which gradients there are, and what they are made of."""
 
 import pytest
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab
 from tensorlab.compiler.cannot_compile import CannotCompile, LostHistory

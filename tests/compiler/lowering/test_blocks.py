@@ -3,7 +3,7 @@
 import warnings
 
 import pytest
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab
 from tensorlab.compiler.build import calls_of

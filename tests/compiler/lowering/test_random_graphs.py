@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab
 from tensorlab.compiler.lowering import Kernel

@@ -1,7 +1,7 @@
 """Dead code and common subexpressions go, unless somebody could tell."""
 
 import pytest
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab
 from tensorlab import optim

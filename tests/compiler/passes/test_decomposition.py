@@ -3,8 +3,8 @@
 import warnings
 
 import pytest
-from tensorlab._core.exchange import VALUE_READS
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
+from tensorlab._core.interop.exchange import VALUE_READS
 
 import tensorlab
 from tensorlab import nn

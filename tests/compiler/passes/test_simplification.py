@@ -1,7 +1,7 @@
 """Each rule of simplification applies where it says, and no special number notices."""
 
 import pytest
-from tensorlab._core.op import REGISTRY
+from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab
 from tensorlab.compiler.passes.dead_code import eliminate_dead_code

@@ -1,0 +1,331 @@
+"""Ops: how one is declared.
+
+An op is a record: schema, what its results are, how they are computed, derivatives. It can be called, `op(*arguments)`;
+dispatch.pyx explains how a call runs, layers.pyx who can take part in it, and recording.pyx how it is recorded.
+
+Results and kernels. A pointwise op has a dtype rule and inner loops; shape, strides and all checks follow from them. Any other op
+says in two functions what its results are and how they are filled:
+
+    @CUMSUM.infer
+    def cumsum_infer(TensorBase x, dim, dtype):             checks; a layout and a dtype, no memory (`result_beside`, `result_like`)
+        ...
+    @CUMSUM.kernel
+    def cumsum_kernel(TensorBase out, TensorBase x, dim, dtype):        fills `out`, which may be a new tensor, the caller's (out=),
+        ...                                                             or x itself (in place)
+
+`infer` is all there is on meta, and of a view. Several results are a tuple there, and come one by one before the arguments here.
+`kernel_on("name")` gives another device its kernel; a device without one has the op computed on the cpu. An op whose result's shape
+depends on values (nonzero) has no `infer`: its kernel takes the arguments and returns what it made. An op that is made of others has
+`compose` instead of both. All of them may be written in Python, too.
+
+Derivatives. A formula names what it needs, and exactly that is saved:
+
+    @MUL.derivative("x")
+    def mul_derivative_x(grad, y): ...      saves y, and only if x needs a gradient
+
+    grad         the gradient of the result (`grads`: a list, for an op with several results)
+    out          the result, saved (for an op with one result)
+    y            argument y, saved
+    x_shape      shape of x, and x_dtype its type: known without saving x. Only for the formula's own parameter.
+    wanted       of a joint formula, `derivative("x", "y")`: for each of its parameters, whether this pass needs the gradient;
+                 None may be returned for the others
+
+It may return the broadcast shape and the promoted type: the engine sums and casts a gradient to the form of the
+input it belongs to (engine.validate_grad). It is written in tensor operations, so that it can be differentiated again; with
+`grad * y`, or in the most frequent ops with `run_binary(MUL, grad, y)`, which saves 40 ns.
+
+The block of a pointwise op is a loop, this declaration, `floating_loops` or `number_loops`, the derivatives, the public function,
+which calls `run_unary(TANH, input, out)`, and `tanh_ = inplace_function(TANH, tanh)`.
+
+Adding an op touches four places: its block in a file under ops/ (copy the one of `tanh`), a line in _tensor.py for the method
+and in __init__.py for the function, and its entry in tests/ops/samples_*.py.
+"""
+cimport cython
+from cpython.object cimport PyObject
+
+from tensorlab._core.dispatch.operands cimport as_number
+from tensorlab._core.dtypes cimport BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, UINT8
+from tensorlab._core.state.devices cimport MAX_DEVICES, ON_CPU
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase
+
+from tensorlab._core.dispatch.schema import in_place as in_place_schema
+from tensorlab._core.dispatch.schema import parse, spell
+from tensorlab._core.state.devices import device_names
+from tensorlab.errors import DeviceError
+
+REGISTRY = {}                   # name: Op
+DTYPE_RULES = {"promote": PROMOTE, "floating": FLOATING, "compare": COMPARE}
+
+
+# ---------------------------------------------------------------- declaring an op
+@cython.binding(False)
+cdef class Op:
+    """The declaration of an operation: schema, dtype rule, loops, derivatives.
+
+    Parameters
+    ----------
+    schema : str, such as "mul(Tensor x, Tensor y) -> Tensor", in PyTorch's schema language (schema.py)
+    dtype : "promote", "floating" or "compare", for pointwise ops only
+    node : str, PyTorch's name of the backward node; "MulBackward0" unless given
+    public : dict, what PyTorch calls parameters: `_saved_mat2` of a node. x is self and y is other unless given
+    constants : dict, arguments of PyTorch's op that are the same in all calls of this one, such as the exponent of a square
+    grain : int, elements that make a thread worth starting; smaller for a costlier loop
+    wraps_numbers : bool, whether a number stands for a 0-d tensor (as in x * 2) or is a mere setting (as in clamp(x, 0, 1)):
+        PyTorch's layout of results and its freeing of saved values depend on it. True for ops of two operands unless given
+    is_modular : bool, whether integers are calculated modulo 2**bits, as sums, products and bits are: there a number that is
+        outside of the integer type may be wrapped first, with the same result. Elsewhere such a number is an error
+    exact_out : bool, whether out= must have exactly the type of the result, where PyTorch does not cast
+    """
+
+    def __init__(self, str schema, *, str dtype=None, str node=None, dict public=None, dict constants=None,
+                 Py_ssize_t grain=32768, wraps_numbers=None, bint is_modular=False, bint exact_out=False,
+                 int differentiable=MAX_RESULTS, bint records_itself=False):
+        name, _, rest = schema.partition("(")
+        if name in REGISTRY:
+            raise ValueError(f"Op: {name} is declared twice")
+        self.name = name
+        self.schema = schema
+        self.differentiable = differentiable
+        self.records_itself = records_itself
+        self.set_params(rest)
+        self.node_name = node or name.replace("_", " ").title().replace(" ", "") + "Backward0"
+        self.public_names = {"x": "self", "y": "other", **(public or {})}
+        self.constants = constants or {}
+        self.is_pointwise = dtype is not None
+        self.wraps_numbers = self.arity == 2 and self.is_pointwise if wraps_numbers is None else wraps_numbers
+        self.dtype_rule = DTYPE_RULES[dtype or "promote"]
+        self.is_modular = is_modular
+        self.exact_out = exact_out
+        self.grain = grain
+        self.kernels = [None] * MAX_DEVICES
+        self.derivatives = {}
+        self.formulas = []
+        self.takes = []
+        REGISTRY[name] = self
+
+    cdef int set_params(self, str rest) except -1:
+        """What a call needs to know of the schema; the whole of it is parsed when it is asked for."""
+        parameters, _, results = rest.partition(") -> ")
+        names = [part.partition("=")[0].rpartition(" ")[2] for part in parameters.split(", ") if part not in ("*", "")]
+        self.arity = len(names)
+        if results[0] == "(":
+            names += [part.rpartition(" ")[2] for part in results[1:len(results) - 1].split(", ")]
+        self.params = tuple(names)
+        self.device_position = names.index("device") if " device" in parameters else -1
+        self.writes = "!" in parameters
+        self.is_view = not self.writes and "(a)" in results and not self.records_itself
+        self.creation = VIEW_DEFAULT
+        return 0
+
+    @property
+    def signature(self):
+        """The schema in parts: a `schema.Schema`."""
+        if self.parsed is None:
+            self.parsed = parse(self.schema)
+        return self.parsed
+
+    # ------------------------------------------------------------ calling it
+    def __call__(self, *args, **kwargs):
+        """Run the op, through all layers that are active. The public functions read their arguments and then do the same."""
+        cdef PyObject* pointers[MAX_ARGUMENTS]
+        cdef list arguments
+        if not (self.is_pointwise or self.is_computable() or (self.functional is not None and self.functional.is_computable())):
+            raise NotImplementedError(f"{self.name}: the op has been declared, but it has neither infer and kernel nor compose")
+        arguments = self.bind(args, kwargs)
+        cdef int i
+        for i in range(self.arity):
+            pointers[i] = <PyObject*>arguments[i]
+        return run_op(self, pointers, self.arity)
+
+    cdef list bind(self, tuple args, dict kwargs):
+        """The arguments in the order of the schema, with its defaults, each of the type that it asks for."""
+        cdef list bound = list(args)
+        cdef int given = len(bound), i
+        parameters = self.signature.parameters
+        if given > self.arity:              # all may be given by position: so a layer passes a call on
+            raise TypeError(f"{self.name}: {given} arguments were given, and the op takes {self.arity}: {self.schema}")
+        for i in range(given, self.arity):
+            one = parameters[i]
+            value = kwargs.pop(one.name, one.default)
+            if value is ...:
+                raise TypeError(f"{self.name}: the argument {one.name!r} is missing: {self.schema}")
+            bound.append(value)
+        for name in kwargs:
+            known = "is given twice" if name in self.params[:self.arity] else "is unknown"
+            raise TypeError(f"{self.name}: the argument {name!r} {known}: {self.schema}")
+        for i in range(self.arity):
+            self.check_type(parameters[i], bound[i])
+        return bound
+
+    cdef int check_type(self, object parameter, object value) except -1:
+        """Raise unless C code may take `value` for what the schema says. Only tensors are read as C structs."""
+        kind = parameter.type
+        if kind.word != "Tensor" or (value is None and kind.is_optional):
+            return 0
+        if kind.is_list and isinstance(value, (tuple, list)):
+            for item in value:
+                if not isinstance(item, TensorBase) and not (item is None and kind.has_optional_items):
+                    break
+            else:
+                return 0
+        elif not kind.is_list and isinstance(value, TensorBase):
+            return 0
+        elif self.is_pointwise and not kind.is_written and as_number(value) is not None:
+            return 0
+        expected = "a sequence of Tensors" if kind.is_list else "a Tensor"
+        raise TypeError(f"{self.name}: the argument {parameter.name!r} must be {expected}, not {type(value).__name__}: "
+                        f"{self.schema}")
+
+    cdef bint is_computable(self) noexcept:
+        return (self.infer_function is not None or self.compose_function is not None or self.call_kernel != NULL
+                or self.c_kernel != NULL)
+
+    # ------------------------------------------------------------ its results and kernels: decorators
+    def infer(self, function):
+        """Take the function that says what the results are; see the top of this file."""
+        self.infer_function = function
+        self.call_infer = find_call(function)
+        return function
+
+    def kernel(self, function):
+        """Take the function that computes on the cpu."""
+        self.kernels[ON_CPU] = function
+        self.cpu_kernel = <PyObject*>function
+        self.call_kernel = find_call(function)
+        return function
+
+    def kernel_on(self, str device):
+        """A decorator that takes the function that computes on a device."""
+        if device not in device_names():
+            raise DeviceError(f"{self.name}: no device {device!r} has been registered; there are {', '.join(device_names())}")
+
+        def take(function):
+            self.kernels[device_names().index(device)] = function
+            return function
+        return self.kernel if device == "cpu" else take
+
+    def compose(self, function):
+        """Take the function that calls other ops."""
+        self.compose_function = function
+        self.call_kernel = find_call(function)
+        return function
+
+    # ------------------------------------------------------------ its derivatives
+    def derivative(self, str param, *others, bint is_list=False):
+        """Declare the formula of the gradient with respect to `param`; see the top of this file.
+
+        With `is_list` the parameter is a sequence of tensors, the op's only differentiable one,
+        and the formula returns a list. With `others` the formula is joint: it returns the gradients
+        of all parameters that are named here, and the op has no other formula.
+        """
+        def declare(formula):
+            cdef unsigned int saves = 0
+            cdef list takes = []
+            cdef int code
+            for name in formula.__code__.co_varnames[:formula.__code__.co_argcount]:
+                if name in ("grad", "grads"):
+                    code = GRAD if name == "grad" else GRADS
+                elif name.rstrip("_") in self.params:       # grad_: the op's argument `grad`
+                    code = self.params.index(name.rstrip("_"))
+                    if (code >= MAX_SAVED and code < self.arity
+                            and self.signature.parameters[code].type.word == "Tensor"):
+                        raise ValueError(f"Op {self.name}: {name!r} must be one of the first "
+                                         f"{MAX_SAVED} arguments")
+                    saves |= <unsigned int>1 << code
+                elif name == "out":
+                    code = OUT
+                    saves |= <unsigned int>SAVES_OUTPUT
+                elif name == param + "_shape":
+                    code = SHAPE
+                    self.wants_shape |= <unsigned int>1 << self.derivative_count
+                elif name == param + "_dtype":
+                    code = DTYPE
+                elif name == "wanted" and others:
+                    code = WANTED
+                else:
+                    raise ValueError(f"Op {self.name}: the derivative by {param} asks for "
+                                     f"{name!r}, which is unknown")
+                takes.append(code)
+            for name in (param, *others):
+                if self.derivative_count == MAX_INPUTS:
+                    raise ValueError(f"Op {self.name}: more than {MAX_INPUTS} derivatives")
+                self.shared |= saves & self.saved_once
+                self.saved_once |= saves
+                self.positions[self.derivative_count] = self.params.index(name)
+                self.saves[self.derivative_count] = saves
+                self.formulas.append(formula)
+                self.takes.append(tuple(takes))
+                self.derivative_count += 1
+                self.derivatives[name] = formula
+            self.takes_list = is_list
+            self.is_joint = len(others) > 0
+            return formula
+        return declare
+
+    def __repr__(self):
+        return f"<Op {self.schema}>"
+
+    def __reduce__(self):
+        return registered_op, (self.name,)
+
+
+def registered_op(str name):
+    """The op of a name: what a pickled op is read as."""
+    return REGISTRY[name]
+
+
+cdef run_function run_op
+
+cdef int set_run(run_function function) except -1:
+    """Take the function that runs an op: dispatch.run, which knows this module."""
+    global run_op
+    run_op = function
+    return 0
+
+
+# ---------------------------------------------------------------- in place
+cdef Op inplace_op(Op op, void* kernel=NULL, void* shape_rule=NULL):
+    """The op that writes its result over its first argument: `add_` for `add`. It has the same loops and derivatives.
+
+    An op that is not pointwise gives it a kernel of its own; or both share the one that is given here. That is called with the
+    op before its arguments, and `op.writes` tells it whether the result goes into x or into a new tensor.
+    """
+    cdef Op twin = op.twin
+    if twin is None:
+        twin = Op.__new__(Op)
+        twin.parsed = in_place_schema(op.signature)
+        twin.name, twin.schema = twin.parsed.name, spell(twin.parsed)
+        twin.params, twin.arity, twin.is_pointwise = op.params, op.arity, op.is_pointwise
+        twin.kernels = op.kernels
+        twin.writes, twin.functional, twin.derivatives, twin.device_position = True, op, op.derivatives, -1
+        twin.node_name, twin.public_names, twin.constants = op.node_name, op.public_names, op.constants
+        if twin.name in REGISTRY:
+            raise ValueError(f"Op: {twin.name} is declared twice")
+        REGISTRY[twin.name] = op.twin = twin
+    if kernel != NULL:
+        op.c_kernel = twin.c_kernel = kernel
+        op.shape_rule = twin.shape_rule = shape_rule
+        op.shares_kernel = twin.shares_kernel = True
+    return twin
+
+
+# ---------------------------------------------------------------- its loops, by type
+cdef void floating_loops(Op op, void* float32, void* float64) noexcept:
+    op.loops[FLOAT32] = float32
+    op.loops[FLOAT64] = float64
+
+
+cdef void integer_loops(Op op, void* uint8, void* int8, void* int16, void* int32, void* int64, void* boolean=NULL) noexcept:
+    op.loops[BOOL] = boolean
+    op.loops[UINT8] = uint8
+    op.loops[INT8] = int8
+    op.loops[INT16] = int16
+    op.loops[INT32] = int32
+    op.loops[INT64] = int64
+
+
+cdef void number_loops(Op op, void* uint8, void* int8, void* int16, void* int32, void* int64, void* float32, void* float64,
+                       void* boolean=NULL) noexcept:
+    """All types of `number`, in its order, and bool if the op is for it, too."""
+    integer_loops(op, uint8, int8, int16, int32, int64, boolean)
+    floating_loops(op, float32, float64)

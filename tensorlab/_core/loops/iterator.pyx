@@ -1,0 +1,484 @@
+"""The tensor iterator: brings any operands (strided, broadcast, of other types) to inner loops that know only contiguous rows.
+
+1. Each operand gets one stride for each dimension of the result; 0 where it is broadcast.
+2. `coalesce` drops dimensions of size 1, puts the result's smallest stride innermost, and merges dimensions that continue
+   one another in every operand. A contiguous operation becomes a single row.
+3. The two innermost dimensions are run row by row if all rows are contiguous. A number that is broadcast along a row is
+   written to a short piece of a buffer, and the row is taken in pieces of that length.
+4. Otherwise they are run in tiles of at most TILE elements. An operand that is not a contiguous row of the type the loop
+   computes in is gathered into a buffer first (and the result scattered from one): strides, broadcasting, casts and half
+   types cost a pass through the L1 cache, and no op has to know of them. A transposed operand is gathered in tiles of 16
+   rows, so that each cache line is read once, and transposed block by block in registers.
+5. Large iterations are split over threads along the outermost dimension.
+
+Leaves out: choosing between loops by capability (that is done at import), and reductions, which have an iterator of their own
+(ops/reduction_iterator.pyx), as have ops that work along one dimension (ops/dim_iterator.pyx).
+"""
+from libc.stdint cimport int16_t, int32_t, int64_t
+from libc.string cimport memcpy, memset
+
+from tensorlab._core.dtypes cimport item_size
+from tensorlab._core.layout cimport MAX_NDIM, ssize
+from tensorlab._core.loops.conversion cimport convert
+from tensorlab._core.loops.loop_nest cimport (
+    IndexCounter,
+    coalesce,
+    count_along,
+    next_index,
+    start_counter,
+)
+from tensorlab._core.loops.parallel cimport grain_of, parallel_for
+from tensorlab._core.state.devices cimport ON_CPU
+from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of, staged, tensor_on, unstage
+
+cdef extern from "transpose.h" nogil:
+    void tl_transpose_4(int32_t* out, ssize out_stride, const int32_t* x, ssize x_stride)
+    void tl_transpose_8(int64_t* out, ssize out_stride, const int64_t* x, ssize x_stride)
+
+cdef enum:
+    TILE = 512                  # elements of a tile of several rows
+    BUFFER = 8192               # bytes of a buffer: a tile of one row is as long as its widest elements allow
+    TILE_ROWS = 16              # rows of a tile when some operand is transposed: 16 floats are a cache line
+    BLOCK = 256                 # rows and columns of a block of such tiles
+    SHORT_ROW = 64              # shorter rows are put together to tiles
+    NOGIL_WORK = 8192           # elements from which the GIL is let go
+
+
+# ---------------------------------------------------------------- setting up
+cdef void set_operand(TensorIterator* iter, int k, char* data, int dtype, int kernel_dtype,
+                      int ndim, const ssize* sizes, const ssize* strides) noexcept nogil:
+    """Describe operand k; its dimensions are aligned with the last ones of the iterator."""
+    cdef Operand* operand = &iter.operand[k]
+    cdef int i, shift = iter.ndim - ndim
+    operand.data = data
+    operand.dtype = dtype
+    operand.kernel_dtype = kernel_dtype
+    for i in range(shift):
+        operand.strides[i] = 0
+    for i in range(ndim):
+        operand.strides[i + shift] = strides[i] if sizes[i] != 1 else 0
+
+
+# ---------------------------------------------------------------- tiles
+cdef struct Plane:                  # the two innermost dimensions, and a buffer for each operand's tile
+    ssize[MAX_OPERANDS] row_strides
+    ssize[MAX_OPERANDS] strides
+    bint[MAX_OPERANDS] is_constant  # the operand is one number, and its buffer is already full of it
+    bint is_copy                    # the loop only moves: what is gathered can go straight to where it belongs
+    ssize columns                   # of a tile of one row
+    char[MAX_OPERANDS][BUFFER] buffers
+
+
+cdef void broadcast_value(char* buffer, const char* value, int size, ssize n) noexcept nogil:
+    """Fill a buffer with n times one element."""
+    cdef ssize i
+    cdef int16_t value_2
+    cdef int32_t value_4
+    cdef int64_t value_8
+    if size == 4:
+        value_4 = (<int32_t*>value)[0]
+        for i in range(n):
+            (<int32_t*>buffer)[i] = value_4
+    elif size == 8:
+        value_8 = (<int64_t*>value)[0]
+        for i in range(n):
+            (<int64_t*>buffer)[i] = value_8
+    elif size == 2:
+        value_2 = (<int16_t*>value)[0]
+        for i in range(n):
+            (<int16_t*>buffer)[i] = value_2
+    else:
+        memset(buffer, value[0], n)
+
+
+cdef void gather_row(char* buffer, Operand* operand, char* data, ssize stride, ssize n) noexcept nogil:
+    if stride != 0:
+        convert(buffer, operand.kernel_dtype, 1, data, operand.dtype, stride, n)
+    elif operand.dtype == operand.kernel_dtype:
+        broadcast_value(buffer, data, item_size[operand.dtype], n)
+    else:
+        convert(buffer, operand.kernel_dtype, 1, data, operand.dtype, 1, 1)
+        broadcast_value(buffer, buffer, item_size[operand.kernel_dtype], n)
+
+
+cdef void transpose_tile(word* buffer, const word* data, ssize stride, ssize m, ssize n) noexcept nogil:
+    """buffer[i, j] = data[j, i], in blocks that fit in registers; what is left over number by number."""
+    cdef ssize i, j, side = 8 if word is int32_t else 4
+    cdef ssize m_whole = m - m % side, n_whole = n - n % side
+    i = 0
+    while i < m_whole:
+        j = 0
+        while j < n_whole:
+            if word is int32_t:
+                tl_transpose_4(buffer + i * n + j, n, data + j * stride + i, stride)
+            else:
+                tl_transpose_8(buffer + i * n + j, n, data + j * stride + i, stride)
+            j += side
+        i += side
+    for i in range(m):
+        for j in range(n_whole if i < m_whole else 0, n):
+            buffer[i * n + j] = data[j * stride + i]
+
+
+cdef void gather(char* buffer, Operand* operand, char* data, ssize row_stride, ssize stride, ssize m, ssize n) noexcept nogil:
+    """Bring an m by n tile of an operand into a buffer, row after row, in the type the loop computes in."""
+    cdef int size = item_size[operand.dtype], kernel_size = item_size[operand.kernel_dtype]
+    cdef ssize i, row = n * kernel_size
+    cdef char[BUFFER] column
+    if row_stride == 1 and m > 1 and n > 1 and operand.dtype == operand.kernel_dtype and size >= 4:
+        if size == 4:
+            transpose_tile(<int32_t*>buffer, <int32_t*>data, stride, m, n)
+        else:
+            transpose_tile(<int64_t*>buffer, <int64_t*>data, stride, m, n)
+    elif m > 1 and row_stride == 0:                         # the same row again and again
+        gather_row(buffer, operand, data, stride, n)
+        repeat(buffer, row, m * row)
+    elif m > 1 and stride == 0:                             # one number for each row
+        convert(column, operand.kernel_dtype, 1, data, operand.dtype, row_stride, m)
+        for i in range(m):
+            broadcast_value(buffer + i * row, column + i * kernel_size, kernel_size, n)
+    elif m > 1 and row_stride < stride:                     # transposed: read along the rows' stride
+        for i in range(n):
+            convert(buffer + i * kernel_size, operand.kernel_dtype, n, data + i * stride * size, operand.dtype, row_stride, m)
+    else:
+        for i in range(m):
+            gather_row(buffer + i * row, operand, data + i * row_stride * size, stride, n)
+
+
+cdef void repeat(char* buffer, ssize filled, ssize nbytes) noexcept nogil:
+    """Fill a buffer with copies of its first bytes, twice as many each time."""
+    cdef ssize more
+    while filled < nbytes:
+        more = min(filled, nbytes - filled)
+        memcpy(buffer + filled, buffer, more)
+        filled += more
+
+
+cdef void prepare_buffers(TensorIterator* iter, Plane* plane) noexcept nogil:
+    """Find how long a tile may be, and the operands that are one number; fill their buffers."""
+    cdef ssize work = 1
+    cdef int d, k, widest = 1
+    for d in range(iter.ndim):
+        work *= iter.sizes[d]
+    for k in range(iter.operands):
+        widest = max(widest, item_size[iter.operand[k].kernel_dtype])
+    plane.columns = BUFFER // widest
+    for k in range(iter.operands):
+        plane.is_constant[k] = k > 0
+        for d in range(iter.ndim):
+            if iter.operand[k].strides[d] != 0:
+                plane.is_constant[k] = False
+        if plane.is_constant[k]:
+            gather_row(plane.buffers[k], &iter.operand[k], iter.operand[k].data, 0, min(work, plane.columns))
+
+
+cdef void scatter(char* buffer, Operand* operand, char* data, ssize row_stride, ssize stride, ssize m, ssize n) noexcept nogil:
+    """Write a tile of results where they belong."""
+    cdef int size = item_size[operand.dtype], kernel_size = item_size[operand.kernel_dtype]
+    cdef ssize i
+    for i in range(m):
+        convert(data + i * row_stride * size, operand.dtype, stride, buffer + i * n * kernel_size, operand.kernel_dtype, 1, n)
+
+
+cdef void run_tile(TensorIterator* iter, void* loop, Plane* plane, char** data, ssize m,
+                   ssize n, bint together) noexcept nogil:
+    """One tile of m rows of n elements: gather the inputs, call the loop, scatter the result.
+
+    Contiguous rows of the loop's own type are used where they are. With `together` the tile
+    fits into the buffers, and rows with gaps between them are gathered too, so that a single
+    call of the loop does the whole tile.
+    """
+    cdef void* rows[MAX_OPERANDS]
+    cdef ssize[MAX_OPERANDS] row_bytes
+    cdef Operand* operand
+    cdef int k, size
+    cdef ssize _i
+    cdef bint is_row, one_call = True, result_is_buffered = False
+    for k in range(iter.operands):
+        operand = &iter.operand[k]
+        size = item_size[operand.kernel_dtype]
+        is_row = operand.dtype == operand.kernel_dtype and (plane.strides[k] == 1 or n == 1)
+        if is_row and (m == 1 or plane.row_strides[k] == n or not together):
+            rows[k] = data[k]
+            row_bytes[k] = plane.row_strides[k] * size
+            if m > 1 and plane.row_strides[k] != n:
+                one_call = False
+            continue
+        rows[k] = plane.buffers[k]
+        row_bytes[k] = n * size
+        if k == 0:
+            result_is_buffered = True
+        elif not plane.is_constant[k]:
+            if plane.is_copy and one_call and not result_is_buffered:
+                rows[k] = rows[0]
+            gather(<char*>rows[k], operand, data[k], plane.row_strides[k], plane.strides[k],
+                   m, n)
+    if one_call:
+        call_loop(loop, iter.operands, rows, m * n)
+    else:
+        for _i in range(m):
+            call_loop(loop, iter.operands, rows, n)
+            for k in range(iter.operands):
+                rows[k] = <char*>rows[k] + row_bytes[k]
+    if result_is_buffered:
+        scatter(plane.buffers[0], &iter.operand[0], data[0], plane.row_strides[0],
+                plane.strides[0], m, n)
+
+
+cdef void run_block(TensorIterator* iter, void* loop, Plane* plane, char** base, ssize first_row, ssize last_row,
+                    ssize first_column, ssize last_column, ssize tile_rows, ssize tile_columns,
+                    bint together) noexcept nogil:
+    """Part of a plane, tile after tile."""
+    cdef char* data[MAX_OPERANDS]
+    cdef ssize i = first_row, j, m, n
+    cdef int k
+    while i < last_row:
+        m = min(tile_rows, last_row - i)
+        j = first_column
+        while j < last_column:
+            n = min(tile_columns, last_column - j)
+            for k in range(iter.operands):
+                data[k] = base[k] + (i * plane.row_strides[k] + j * plane.strides[k]) * item_size[iter.operand[k].dtype]
+            run_tile(iter, loop, plane, data, m, n, together)
+            j += tile_columns
+        i += tile_rows
+
+
+cdef void run_rows(TensorIterator* iter, void* loop, Plane* plane, char** base, ssize rows, ssize columns) noexcept nogil:
+    """A plane of contiguous rows, some operands perhaps one number for a whole row.
+
+    Such a number fills an eighth of its buffer only, which then serves piece after piece of the row: to fill the
+    buffer for every row would cost half as much as an addition of the rows.
+    """
+    cdef char* at[MAX_OPERANDS]             # where each operand's next piece begins
+    cdef char* number_at[MAX_OPERANDS]
+    cdef ssize[MAX_OPERANDS] piece_bytes, rest_bytes, number_bytes
+    cdef int[MAX_OPERANDS] numbers          # the operands that are one number for a row
+    cdef ssize _i, left, piece = columns
+    cdef int j, k, size, count = 0
+    for k in range(iter.operands):
+        at[k] = base[k] if plane.strides[k] != 0 else plane.buffers[k]
+        if plane.is_constant[k]:
+            piece = min(piece, plane.columns)
+        elif plane.strides[k] == 0:
+            piece = min(piece, plane.columns // 8)
+            number_at[count] = base[k]
+            number_bytes[count] = plane.row_strides[k] * item_size[iter.operand[k].dtype]
+            numbers[count] = k
+            count += 1
+    for k in range(iter.operands):
+        size = item_size[iter.operand[k].dtype]
+        piece_bytes[k] = piece * plane.strides[k] * size
+        rest_bytes[k] = plane.row_strides[k] * size - (columns - 1) // piece * piece_bytes[k] if plane.strides[k] != 0 else 0
+    for _i in range(rows):
+        for j in range(count):
+            k = numbers[j]
+            gather_row(plane.buffers[k], &iter.operand[k], number_at[j], 0, piece)
+            number_at[j] += number_bytes[j]
+        left = columns
+        while left > piece:
+            call_loop(loop, iter.operands, <void**>at, piece)
+            for k in range(iter.operands):
+                at[k] += piece_bytes[k]
+            left -= piece
+        call_loop(loop, iter.operands, <void**>at, left)
+        for k in range(iter.operands):
+            at[k] += rest_bytes[k]
+
+
+cdef void run_plane(TensorIterator* iter, void* loop, Plane* plane, char** base, ssize rows, ssize columns) noexcept nogil:
+    """The two innermost dimensions: long contiguous rows as they are, anything else in tiles."""
+    cdef ssize i = 0, j, tile_rows = 1, tile_columns = plane.columns
+    cdef bint is_contiguous = columns >= SHORT_ROW and not iter.one_by_one, is_transposed = False, together = columns < SHORT_ROW
+    cdef int k
+    for k in range(iter.operands):
+        if plane.strides[k] != 1 and (plane.strides[k] != 0 or k == 0):
+            is_contiguous = False
+        if iter.operand[k].dtype != iter.operand[k].kernel_dtype and plane.strides[k] != 0:
+            is_contiguous = False
+        if plane.row_strides[k] != 0 and plane.row_strides[k] < plane.strides[k]:
+            is_transposed = True
+    if is_contiguous:
+        run_rows(iter, loop, plane, base, rows, columns)
+        return
+    if iter.one_by_one:
+        tile_columns = 1
+        together = False
+    elif together:
+        tile_columns = columns
+        tile_rows = TILE // columns
+    elif is_transposed:
+        tile_rows = TILE_ROWS
+        tile_columns = TILE // TILE_ROWS
+    if not is_transposed or together:
+        run_block(iter, loop, plane, base, 0, rows, 0, columns, tile_rows, tile_columns, together)
+        return
+    # Tiles are run in blocks, whose pages, in all operands, are few enough to stay at hand.
+    while i < rows:                     # range() with a variable step would be a Python object
+        j = 0
+        while j < columns:
+            run_block(iter, loop, plane, base, i, min(i + BLOCK, rows), j, min(j + BLOCK, columns),
+                      tile_rows, tile_columns, False)
+            j += BLOCK
+        i += BLOCK
+
+
+# ---------------------------------------------------------------- running
+cdef struct Job:
+    TensorIterator* iter
+    void* loop
+
+
+cdef void run_part(void* context, ssize begin, ssize end) noexcept nogil:
+    """The slice from `begin` to `end` of the outermost dimension."""
+    cdef TensorIterator* iter = (<Job*>context).iter
+    cdef void* loop = (<Job*>context).loop
+    cdef IndexCounter at                                # of planes
+    cdef Plane plane
+    cdef ssize[MAX_NDIM] sizes
+    cdef ssize rows, columns, first
+    cdef int d, k, size, ndim = iter.ndim
+    for d in range(ndim):
+        sizes[d] = iter.sizes[d]
+    if ndim > 0:
+        sizes[0] = end - begin
+    start_counter(&at, ndim - 2, sizes)
+    for k in range(iter.operands):
+        size = item_size[iter.operand[k].dtype]
+        first = begin * iter.operand[k].strides[0] * size if ndim > 0 else 0
+        count_along(&at, k, iter.operand[k].data + first, iter.operand[k].strides, size)
+        plane.strides[k] = iter.operand[k].strides[ndim - 1] if ndim > 0 else 0
+        plane.row_strides[k] = iter.operand[k].strides[ndim - 2] if ndim > 1 else 0
+    plane.is_copy = loop == copy_loop_for(item_size[iter.operand[0].dtype])
+    columns = sizes[ndim - 1] if ndim > 0 else 1
+    rows = sizes[ndim - 2] if ndim > 1 else 1
+    prepare_buffers(iter, &plane)
+    while True:
+        run_plane(iter, loop, &plane, at.data, rows, columns)
+        if not next_index(&at, iter.operands):
+            return
+
+
+cdef int for_each(TensorIterator* iter, void* loop, ssize grain) except -1:
+    """Call the loop for all elements of the result. A thread gets at least `grain` of them."""
+    cdef Job job
+    cdef ssize* strides[MAX_OPERANDS]
+    cdef ssize work = 1, n
+    cdef int d, k
+    for d in range(iter.ndim):
+        work *= iter.sizes[d]
+    if work == 0:
+        return 0
+    for k in range(iter.operands):
+        strides[k] = iter.operand[k].strides
+    iter.ndim = coalesce(iter.ndim, iter.sizes, iter.operands, strides)
+    job.iter, job.loop = iter, loop
+    n = iter.sizes[0] if iter.ndim > 0 else 1
+    if work < NOGIL_WORK:
+        run_part(&job, 0, n)
+        return 0
+    with nogil:
+        parallel_for(run_part, &job, n, n if iter.one_by_one else grain_of(grain, work // n))
+    return 0
+
+
+# ---------------------------------------------------------------- copies
+cdef void copy_loop(void* out, void* x, ssize n, int size) noexcept nogil:
+    if out != x:
+        memcpy(out, x, n * size)
+
+cdef void copy_1(void* out, void* x, ssize n) noexcept nogil:
+    copy_loop(out, x, n, 1)
+
+cdef void copy_2(void* out, void* x, ssize n) noexcept nogil:
+    copy_loop(out, x, n, 2)
+
+cdef void copy_4(void* out, void* x, ssize n) noexcept nogil:
+    copy_loop(out, x, n, 4)
+
+cdef void copy_8(void* out, void* x, ssize n) noexcept nogil:
+    copy_loop(out, x, n, 8)
+
+cdef void* copy_loop_for(int size) noexcept nogil:
+    return <void*>copy_1 if size == 1 else <void*>copy_2 if size == 2 else <void*>copy_4 if size == 4 else <void*>copy_8
+
+
+cdef int copy_into(TensorBase out, TensorBase x) except -1:
+    """Write x, broadcast and cast, over out. Their memory must not overlap partly. They may be on different devices."""
+    cdef TensorIterator iter
+    cdef int i
+    if x.storage_.device != ON_CPU or out.storage_.device != ON_CPU:
+        return copy_between_devices(out, x)
+    iter.ndim = out.ndim_
+    iter.operands = 2
+    iter.one_by_one = False
+    for i in range(out.ndim_):
+        iter.sizes[i] = out.sizes[i]
+    set_operand(&iter, 0, out.data_, out.dtype_, out.dtype_, out.ndim_, out.sizes, out.strides)
+    set_operand(&iter, 1, memory_of(x), x.dtype_, out.dtype_, x.ndim_, x.sizes, x.strides)
+    return for_each(&iter, copy_loop_for(item_size[out.dtype_]), 65536)
+
+
+cdef int copy_between_devices(TensorBase out, TensorBase x) except -1:
+    """`copy_into` where not both are on the cpu. The copy is made there, and then moved."""
+    cdef TensorBase stage
+    if is_meta(out):
+        return 0
+    if x.storage_.device != ON_CPU:
+        x = staged(x)
+    if out.storage_.device == ON_CPU:
+        return copy_into(out, x)
+    stage = staged(out)
+    copy_into(stage, x)
+    return unstage(out, stage)
+
+
+cdef TensorBase moved(TensorBase x, int device):
+    """x on another device, with the same strides; x itself if it is there."""
+    cdef TensorBase out
+    if x.storage_.device == device:
+        return x
+    out = tensor_on(device, x.dtype_, x.ndim_, x.sizes, x.strides)
+    copy_into(out, x)
+    return out
+
+
+cdef TensorBase contiguous_copy(TensorBase x):
+    """A new row-major tensor with x's values."""
+    cdef TensorBase out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
+    copy_into(out, x)
+    return out
+
+
+cdef int fill_with(TensorBase out, const void* value, int value_dtype) except -1:
+    """Write one value everywhere."""
+    cdef TensorIterator iter
+    cdef TensorBase stage
+    cdef int i
+    if out.storage_.device != ON_CPU:
+        if not is_meta(out):
+            stage = staged(out)
+            fill_with(stage, value, value_dtype)
+            unstage(out, stage)
+        return 0
+    if out.is_contiguous_ and out.numel_ > 0 and is_zero(value, value_dtype):
+        with nogil:
+            memset(out.data_, 0, out.numel_ * item_size[out.dtype_])
+        return 0
+    iter.ndim = out.ndim_
+    iter.operands = 2
+    iter.one_by_one = False
+    for i in range(out.ndim_):
+        iter.sizes[i] = out.sizes[i]
+    set_operand(&iter, 0, out.data_, out.dtype_, out.dtype_, out.ndim_, out.sizes, out.strides)
+    set_operand(&iter, 1, <char*>value, value_dtype, out.dtype_, 0, NULL, NULL)
+    return for_each(&iter, copy_loop_for(item_size[out.dtype_]), 65536)
+
+
+cdef bint is_zero(const void* value, int dtype) noexcept:
+    """True if all bits are 0 (so -0.0 is not)."""
+    cdef int i
+    for i in range(item_size[dtype]):
+        if (<char*>value)[i] != 0:
+            return False
+    return True
