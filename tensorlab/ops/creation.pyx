@@ -22,10 +22,10 @@ from tensorlab.ops.factories cimport (
     dtype_or_default,
     factory_sizes,
     given_size,
-    start_factory,
-    start_like,
+    factory_result,
+    like_result,
     start_out,
-    start_strided,
+    strided_result,
 )
 from tensorlab.ops.filling cimport FILL_, ZERO_, check_number, fill_number, fill_zero
 from tensorlab.ops.memory_formats cimport format_strides
@@ -37,19 +37,22 @@ from tensorlab.errors import ShapeError
 cdef Op EMPTY = Op("empty(int[] size, *, MemoryFormat? memory_format=None, "
                    "ScalarType? dtype=None, Device? device=None) -> Tensor")
 
-cdef TensorBase empty_kernel(object size, object memory_format, object dtype, object device):
+@EMPTY.infer
+def empty_infer(size, memory_format, dtype, device):
     cdef ssize[MAX_NDIM] sizes, strides
     cdef const ssize* order = NULL
     cdef int ndim
     if memory_format is None:
-        return start_factory(size, dtype, default_float(), device, "empty")
+        return factory_result(size, dtype, default_float(), device, "empty")
     ndim = factory_sizes(size, sizes, "empty")
     if format_strides(memory_format, None, ndim, sizes, strides, "empty"):
         order = strides
-    return start_strided(dtype_code(dtype, default_float()), ndim, sizes, order, device,
-                         "empty")
+    return strided_result(dtype_code(dtype, default_float()), ndim, sizes, order, device,
+                          "empty")
 
-EMPTY.c_kernel = <void*>empty_kernel
+@EMPTY.kernel
+def leave_as_it_is(*everything):
+    """The kernel of what is not filled."""
 
 def empty(*sizes, size=None, out=None, dtype=None, layout=None, device=None,
           bint requires_grad=False, pin_memory=False, memory_format=None):
@@ -89,12 +92,13 @@ def empty(*sizes, size=None, out=None, dtype=None, layout=None, device=None,
 cdef Op ZEROS = Op("zeros(int[] size, *, ScalarType? dtype=None, Device? device=None) "
                    "-> Tensor")
 
-cdef TensorBase zeros_kernel(object size, object dtype, object device):
-    cdef TensorBase made = start_factory(size, dtype, default_float(), device, "zeros")
-    fill_zero(made)
-    return made
+@ZEROS.infer
+def zeros_infer(size, dtype, device):
+    return factory_result(size, dtype, default_float(), device, "zeros")
 
-ZEROS.c_kernel = <void*>zeros_kernel
+@ZEROS.kernel
+def zeros_kernel(TensorBase out, size, dtype, device):
+    fill_zero(out)
 
 def zeros(*sizes, size=None, out=None, dtype=None, layout=None, device=None,
           bint requires_grad=False, pin_memory=False):
@@ -115,12 +119,13 @@ def zeros(*sizes, size=None, out=None, dtype=None, layout=None, device=None,
 
 cdef Op ONES = Op("ones(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
 
-cdef TensorBase ones_kernel(object size, object dtype, object device):
-    cdef TensorBase made = start_factory(size, dtype, default_float(), device, "ones")
-    fill_number(made, 1, "ones")
-    return made
+@ONES.infer
+def ones_infer(size, dtype, device):
+    return factory_result(size, dtype, default_float(), device, "ones")
 
-ONES.c_kernel = <void*>ones_kernel
+@ONES.kernel
+def ones_kernel(TensorBase out, size, dtype, device):
+    fill_number(out, 1, "ones")
 
 def ones(*sizes, size=None, out=None, dtype=None, layout=None, device=None,
          bint requires_grad=False, pin_memory=False):
@@ -158,14 +163,17 @@ cdef object read_fill_value(object value, str where):
 cdef Op FULL = Op("full(int[] size, Scalar fill_value, *, ScalarType? dtype=None, "
                   "Device? device=None) -> Tensor")
 
-cdef TensorBase full_kernel(object size, object fill_value, object dtype, object device):
+@FULL.infer
+def full_infer(size, fill_value, dtype, device):
     cdef object value = read_fill_value(fill_value, "full")
     cdef int default = number_dtype(value) if dtype is None else NO_DTYPE
-    cdef TensorBase made = start_factory(size, dtype, default, device, "full")
-    fill_number(made, value, "full")
-    return made
+    cdef TensorBase out = factory_result(size, dtype, default, device, "full")
+    check_number(value, out.dtype_, "full")
+    return out
 
-FULL.c_kernel = <void*>full_kernel
+@FULL.kernel
+def full_kernel(TensorBase out, size, fill_value, dtype, device):
+    fill_number(out, read_fill_value(fill_value, "full"), "full")
 
 cdef object full_size(object size, str where):
     if not isinstance(size, (tuple, list)):
@@ -243,13 +251,14 @@ cdef int read_layout(object size, object stride, ssize* sizes, ssize* strides,
 cdef Op EMPTY_STRIDED = Op("empty_strided(int[] size, int[] stride, *, ScalarType? dtype=None, "
                            "Device? device=None) -> Tensor")
 
-cdef TensorBase empty_strided_kernel(object size, object stride, object dtype, object device):
+@EMPTY_STRIDED.infer
+def empty_strided_infer(size, stride, dtype, device):
     cdef ssize[MAX_NDIM] sizes, strides
     cdef int ndim = read_layout(size, stride, sizes, strides, "empty_strided")
-    return start_strided(dtype_code(dtype, default_float()), ndim, sizes, strides, device,
-                         "empty_strided")
+    return strided_result(dtype_code(dtype, default_float()), ndim, sizes, strides, device,
+                          "empty_strided")
 
-EMPTY_STRIDED.c_kernel = <void*>empty_strided_kernel
+EMPTY_STRIDED.kernel(leave_as_it_is)
 
 def empty_strided(size, stride, *, dtype=None, layout=None, device=None,
                   bint requires_grad=False, pin_memory=False):
@@ -274,30 +283,37 @@ cdef Op ZEROS_LIKE = Op("zeros_like(Tensor x, " + LIKE)
 cdef Op ONES_LIKE = Op("ones_like(Tensor x, " + LIKE)
 cdef Op FULL_LIKE = Op("full_like(Tensor x, Scalar fill_value, " + LIKE)
 
-cdef TensorBase empty_like_kernel(TensorBase x, object dtype, object device,
-                                  object memory_format):
-    return start_like(x, dtype, device, memory_format, "empty_like")
+@EMPTY_LIKE.infer
+def empty_like_infer(TensorBase x, dtype, device, memory_format):
+    return like_result(x, dtype, device, memory_format, "empty_like")
 
-cdef TensorBase zeros_like_kernel(TensorBase x, object dtype, object device,
-                                  object memory_format):
-    cdef TensorBase out = start_like(x, dtype, device, memory_format, "zeros_like")
+EMPTY_LIKE.kernel(leave_as_it_is)
+
+@ZEROS_LIKE.infer
+def zeros_like_infer(TensorBase x, dtype, device, memory_format):
+    return like_result(x, dtype, device, memory_format, "zeros_like")
+
+@ZEROS_LIKE.kernel
+def zeros_like_kernel(TensorBase out, *arguments):
     fill_zero(out)
-    return out
 
-cdef TensorBase ones_like_kernel(TensorBase x, object dtype, object device,
-                                 object memory_format):
-    cdef TensorBase out = start_like(x, dtype, device, memory_format, "ones_like")
+@ONES_LIKE.infer
+def ones_like_infer(TensorBase x, dtype, device, memory_format):
+    return like_result(x, dtype, device, memory_format, "ones_like")
+
+@ONES_LIKE.kernel
+def ones_like_kernel(TensorBase out, *arguments):
     fill_number(out, 1, "ones_like")
+
+@FULL_LIKE.infer
+def full_like_infer(TensorBase x, fill_value, dtype, device, memory_format):
+    cdef TensorBase out = like_result(x, dtype, device, memory_format, "full_like")
+    check_number(read_fill_value(fill_value, "full_like"), out.dtype_, "full_like")
     return out
 
-cdef TensorBase full_like_kernel(TensorBase x, object fill_value, object dtype, object device,
-                                 object memory_format):
-    cdef TensorBase out = start_like(x, dtype, device, memory_format, "full_like")
+@FULL_LIKE.kernel
+def full_like_kernel(TensorBase out, x, fill_value, *options):
     fill_number(out, read_fill_value(fill_value, "full_like"), "full_like")
-    return out
-
-EMPTY_LIKE.c_kernel, ZEROS_LIKE.c_kernel = <void*>empty_like_kernel, <void*>zeros_like_kernel
-ONES_LIKE.c_kernel, FULL_LIKE.c_kernel = <void*>ones_like_kernel, <void*>full_like_kernel
 
 
 def empty_like(TensorBase input not None, *, dtype=None, layout=None, device=None,

@@ -108,12 +108,11 @@ cdef TensorBase permuted(TensorBase x, const int* order):
         strides[i] = x.strides[order[i]]
     return alias_as(x, x.ndim_, sizes, strides, x.data_)
 
-cdef TensorBase permute_kernel(TensorBase x, object dims):
+@PERMUTE.infer
+def permute_infer(TensorBase x, dims):
     cdef int[MAX_NDIM] order
     read_order(x, dims, order)
     return permuted(x, order)
-
-PERMUTE.c_kernel = <void*>permute_kernel
 
 cdef TensorBase permute_to(TensorBase x, const int* order):
     """The view whose dimension i is dimension order[i] of x."""
@@ -249,7 +248,7 @@ def swapdims(TensorBase input not None, dim0, dim1):
 
 cdef Op TRANSPOSE_ = inplace_op(TRANSPOSE)
 
-cdef TensorBase transpose_inplace_kernel(TensorBase self, object dim0, object dim1):
+def transpose_in_place(TensorBase self, dim0, dim1):
     cdef int first, second
     cdef TensorBase out
     check_layout_change(TRANSPOSE, self)
@@ -259,7 +258,8 @@ cdef TensorBase transpose_inplace_kernel(TensorBase self, object dim0, object di
     out = transposed(self, first, second)
     return change_layout(TRANSPOSE, self, (self, first, second), out.ndim_, out.sizes, out.strides, self.data_)
 
-TRANSPOSE_.c_kernel, TRANSPOSE_.records_itself = <void*>transpose_inplace_kernel, True
+TRANSPOSE_.compose(transpose_in_place)
+TRANSPOSE_.records_itself = True
 
 def transpose_(TensorBase self not None, dim0, dim1):
     """`transpose` of the tensor itself."""
@@ -301,7 +301,9 @@ cdef int last_of(TensorBase x, str where) except -1:
 cdef TensorBase t_kernel(TensorBase x):
     return transposed(x, 0, last_of(x, "t"))
 
-T.c_kernel = <void*>t_kernel
+@T.infer
+def t_infer(TensorBase x):
+    return t_kernel(x)
 
 def t(TensorBase input not None):
     """A view of a matrix with its dimensions exchanged; of a tensor with fewer dimensions as it is.
@@ -316,13 +318,14 @@ def t(TensorBase input not None):
 
 cdef Op T_ = inplace_op(T)
 
-cdef TensorBase t_inplace_kernel(TensorBase self):
+def t_in_place(TensorBase self):
     cdef TensorBase out
     check_layout_change(T, self)
     out = transposed(self, 0, last_of(self, "t_"))
     return change_layout(T, self, (self,), out.ndim_, out.sizes, out.strides, self.data_)
 
-T_.c_kernel, T_.records_itself = <void*>t_inplace_kernel, True
+T_.compose(t_in_place)
+T_.records_itself = True
 
 def t_(TensorBase self not None):
     """`t` of the tensor itself."""
@@ -371,7 +374,9 @@ cdef TensorBase squeeze_kernel(TensorBase x, object dim):
     cdef int ndim = squeezed(x, dim, sizes, strides, "squeeze")
     return alias_as(x, ndim, sizes, strides, x.data_)
 
-SQUEEZE.c_kernel = <void*>squeeze_kernel
+@SQUEEZE.infer
+def squeeze_infer(TensorBase x, dim):
+    return squeeze_kernel(x, dim)
 
 def squeeze(TensorBase input not None, *dims, dim=None):
     """A view without the dimensions of size 1.
@@ -392,7 +397,7 @@ def squeeze(TensorBase input not None, *dims, dim=None):
 
 cdef Op SQUEEZE_ = inplace_op(SQUEEZE)
 
-cdef TensorBase squeeze_inplace_kernel(TensorBase self, object dim):
+def squeeze_in_place(TensorBase self, dim):
     cdef ssize[MAX_NDIM] sizes, strides
     cdef int ndim
     check_layout_change(SQUEEZE, self)
@@ -400,7 +405,8 @@ cdef TensorBase squeeze_inplace_kernel(TensorBase self, object dim):
     ndim = squeezed(self, dim, sizes, strides, "squeeze_")
     return change_layout(SQUEEZE, self, (self, dim), ndim, sizes, strides, self.data_)
 
-SQUEEZE_.c_kernel, SQUEEZE_.records_itself = <void*>squeeze_inplace_kernel, True
+SQUEEZE_.compose(squeeze_in_place)
+SQUEEZE_.records_itself = True
 
 def squeeze_(TensorBase self not None, *dims, dim=None):
     """`squeeze` of the tensor itself."""
@@ -434,10 +440,9 @@ cdef TensorBase with_dim(TensorBase x, int dim):
     unsqueezed(x, dim, sizes, strides, "unsqueeze")
     return alias_as(x, x.ndim_ + 1, sizes, strides, x.data_)
 
-cdef TensorBase unsqueeze_kernel(TensorBase x, object dim):
+@UNSQUEEZE.infer
+def unsqueeze_infer(TensorBase x, dim):
     return with_dim(x, wrap_dim(dim, ndim_of(x) + 1, "unsqueeze"))
-
-UNSQUEEZE.c_kernel = <void*>unsqueeze_kernel
 
 cdef TensorBase unsqueeze_dim(TensorBase x, int dim):
     """`dim` counts from 0 and is in range."""
@@ -456,7 +461,7 @@ def unsqueeze(TensorBase input not None, dim):
 
 cdef Op UNSQUEEZE_ = inplace_op(UNSQUEEZE)
 
-cdef TensorBase unsqueeze_inplace_kernel(TensorBase self, object dim):
+def unsqueeze_in_place(TensorBase self, dim):
     cdef ssize[MAX_NDIM] sizes, strides
     cdef int at
     check_layout_change(UNSQUEEZE, self)
@@ -464,7 +469,8 @@ cdef TensorBase unsqueeze_inplace_kernel(TensorBase self, object dim):
     unsqueezed(self, at, sizes, strides, "unsqueeze_")
     return change_layout(UNSQUEEZE, self, (self, at), self.ndim_ + 1, sizes, strides, self.data_)
 
-UNSQUEEZE_.c_kernel, UNSQUEEZE_.records_itself = <void*>unsqueeze_inplace_kernel, True
+UNSQUEEZE_.compose(unsqueeze_in_place)
+UNSQUEEZE_.records_itself = True
 
 def unsqueeze_(TensorBase self not None, dim):
     """`unsqueeze` of the tensor itself."""
@@ -507,12 +513,11 @@ cdef TensorBase expanded(TensorBase x, int ndim, const ssize* sizes):
             strides[i] = 0
     return alias_as(x, ndim, out_sizes, strides, x.data_)
 
-cdef TensorBase expand_kernel(TensorBase x, object size):
+@EXPAND.infer
+def expand_infer(TensorBase x, size):
     cdef ssize[MAX_NDIM] sizes
     cdef int ndim = read_sizes(size, sizes, "expand")
     return expanded(x, ndim, sizes)
-
-EXPAND.c_kernel = <void*>expand_kernel
 
 cdef TensorBase expand_to(TensorBase x, int ndim, const ssize* sizes):
     if is_unwatched(x):

@@ -24,11 +24,11 @@ cdef inline int check_layout(object layout, str where) except -1:
 
 # new tensors, for kernels
 cdef int factory_sizes(object size, ssize* sizes, str where) except -1
-cdef TensorBase start_factory(object size, object dtype, int default, object device, str where)
-cdef TensorBase start_row(ssize n, int dtype, object device, str where)
-cdef TensorBase start_strided(int dtype, int ndim, const ssize* sizes, const ssize* strides,
+cdef TensorBase factory_result(object size, object dtype, int default, object device, str where)
+cdef TensorBase row_result(ssize n, int dtype, object device, str where)
+cdef TensorBase strided_result(int dtype, int ndim, const ssize* sizes, const ssize* strides,
                               object device, str where)
-cdef TensorBase start_like(TensorBase x, object dtype, object device, object memory_format,
+cdef TensorBase like_result(TensorBase x, object dtype, object device, object memory_format,
                            str where)
 
 # results

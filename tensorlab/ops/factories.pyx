@@ -17,8 +17,8 @@ from tensorlab._core.state.devices cimport ON_CPU, ON_META, default_device as de
 from tensorlab._core.tensor cimport (
     TensorBase,
     check_writable,
-    empty_like,
-    tensor_on,
+    pending_tensor,
+    result_like,
 )
 from tensorlab.ops.memory_formats cimport format_strides
 
@@ -79,7 +79,7 @@ cdef int code_of(object device, str where) except -1:
     return ON_CPU if device is cpu else ON_META if device is meta else device_code(device, where)
 
 
-# ---------------------------------------------------------------- new tensors, for kernels
+# ---------------------------------------------------------------- results of factories
 cdef int factory_sizes(object size, ssize* sizes, str where) except -1:
     """Read sizes that are at least 0; returns how many."""
     cdef int i, ndim = read_sizes(size, sizes, where)
@@ -90,40 +90,40 @@ cdef int factory_sizes(object size, ssize* sizes, str where) except -1:
     return ndim
 
 
-cdef TensorBase start_factory(object size, object dtype, int default, object device, str where):
-    """The tensor that a kernel fills."""
+cdef TensorBase factory_result(object size, object dtype, int default, object device, str where):
+    """What the op of a factory infers."""
     cdef ssize[MAX_NDIM] sizes
     cdef int ndim = factory_sizes(size, sizes, where)
     cdef int code = default if dtype is None else dtype_code(dtype, default)
-    return start_strided(code, ndim, sizes, NULL, device, where)
+    return strided_result(code, ndim, sizes, NULL, device, where)
 
 
-cdef TensorBase start_row(ssize n, int dtype, object device, str where):
-    """The same with one dimension."""
-    return start_strided(dtype, 1, &n, NULL, device, where)
+cdef TensorBase row_result(ssize n, int dtype, object device, str where):
+    """A result with one dimension."""
+    return strided_result(dtype, 1, &n, NULL, device, where)
 
 
-cdef TensorBase start_strided(int dtype, int ndim, const ssize* sizes, const ssize* strides,
-                              object device, str where):
-    """The same; `strides` may be NULL for a row-major tensor."""
-    return tensor_on(code_of(device, where), dtype, ndim, sizes, strides)
+cdef TensorBase strided_result(int dtype, int ndim, const ssize* sizes, const ssize* strides,
+                               object device, str where):
+    """A result on the named or the default device; `strides` may be NULL for row-major ones."""
+    return pending_tensor(code_of(device, where), dtype, ndim, sizes, strides)
 
 
-cdef TensorBase start_like(TensorBase x, object dtype, object device, object memory_format,
-                           str where):
-    """The same with x's shape and, unless told otherwise, its dtype, device and order of
+cdef TensorBase like_result(TensorBase x, object dtype, object device, object memory_format,
+                            str where):
+    """A result with x's shape and, unless told otherwise, its dtype, device and order of
     dimensions."""
     cdef ssize[MAX_NDIM] strides
     cdef int code = dtype_code(dtype, x.dtype_)
     cdef int place = x.storage_.device if device is None else code_of(device, where)
     cdef const ssize* order = NULL
     if place == x.storage_.device and (memory_format is None or memory_format == "preserve"):
-        return empty_like(x, code)
+        return result_like(x, code)
     if memory_format is None:
         memory_format = "preserve"
     if format_strides(memory_format, x, x.ndim_, x.sizes, strides, where):
         order = strides
-    return tensor_on(place, code, x.ndim_, x.sizes, order)
+    return pending_tensor(place, code, x.ndim_, x.sizes, order)
 
 
 # ---------------------------------------------------------------- requires_grad

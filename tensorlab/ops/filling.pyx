@@ -3,6 +3,7 @@ from cpython.object cimport PyObject
 from libc.math cimport fabs, isinf, isnan
 from libc.string cimport memcpy, memset
 
+from tensorlab._core.state.devices cimport ON_CPU
 from tensorlab._core.dispatch.dispatch cimport run_1, run_2
 from tensorlab._core.dispatch.op cimport Op, inplace_op
 from tensorlab._core.dispatch.operands cimport (
@@ -25,9 +26,9 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.graph.graph cimport needs_grad
 from tensorlab._core.graph.inplace cimport check_inplace
 from tensorlab._core.layout cimport has_internal_overlap, ssize
-from tensorlab._core.loops.iterator cimport fill_with
+from tensorlab._core.loops.iterator cimport fill_with, moved
 from tensorlab._core.state.modes cimport thread_state
-from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, empty_tensor, is_meta, memory_of
+from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, is_meta, memory_of, result_like
 
 import warnings
 
@@ -40,9 +41,9 @@ cdef enum:
 # ---------------------------------------------------------------- zeros and numbers
 cdef int fill_zero(TensorBase x) except -1:
     cdef double zero = 0
-    if x.numel_ == 0 or is_meta(x):
+    if x.numel_ == 0:
         return 0
-    if x.is_contiguous_ and x.numel_ * item_size[x.dtype_] <= 65536:
+    if x.is_contiguous_ and x.numel_ * item_size[x.dtype_] <= 65536 and x.storage_.device == ON_CPU:
         memset(memory_of(x), 0, x.numel_ * item_size[x.dtype_])
         return 0
     return fill_with(x, &zero, x.dtype_)
@@ -83,10 +84,9 @@ cdef int fill_number(TensorBase x, object value, str where) except -1:
     cdef int dtype = kernel_dtype(x.dtype_)         # the half types are written as float32 and converted
     cdef ssize i
     check_number(value, x.dtype_, where)
-    if is_meta(x):
-        return 0
     write_number(value, dtype, element)
-    if x.is_contiguous_ and x.dtype_ == FLOAT32 and x.numel_ <= SMALL_FILL:         # shorter than setting up an iterator
+    if (x.is_contiguous_ and x.dtype_ == FLOAT32 and x.numel_ <= SMALL_FILL
+            and x.storage_.device == ON_CPU):                       # shorter than setting up an iterator
         for i in range(x.numel_):
             (<float*>memory_of(x))[i] = (<float*>element)[0]
         return 0
@@ -160,13 +160,14 @@ cdef int fill_from(TensorBase x, TensorBase value) except -1:
     cdef char[MAX_ITEMSIZE] element
     if is_meta(x):
         return 0
+    value = moved(value, ON_CPU)
     memcpy(element, memory_of(value), item_size[value.dtype_])
     return fill_with(x, element, value.dtype_)
 
 
 cdef Op FILL_ = inplace_op(FILL)
 
-cdef TensorBase fill_inplace_kernel(TensorBase x, object value):
+def fill_in_place(TensorBase x, value):
     cdef OpNode node
     check_fill_value(x, value)
     node = start_overlapping(FILL, x, (x, value))
@@ -175,7 +176,8 @@ cdef TensorBase fill_inplace_kernel(TensorBase x, object value):
     write_fill(x, value)
     return end_record_inplace(node, x)
 
-FILL_.c_kernel, FILL_.records_itself = <void*>fill_inplace_kernel, True
+FILL_.compose(fill_in_place)
+FILL_.records_itself = True
 
 def fill_(TensorBase input not None, value):
     """Write one value, a number or a 0-d tensor, over all elements.
@@ -192,14 +194,14 @@ def fill_(TensorBase input not None, value):
     return run_2(FILL_, input, value)
 
 
-cdef TensorBase fill_kernel(TensorBase x, object value):
-    cdef TensorBase out
+@FILL.infer
+def fill_infer(TensorBase x, value):
     check_fill_value(x, value)
-    out = empty_like(x, x.dtype_)
-    write_fill(out, value)
-    return out
+    return result_like(x, x.dtype_)
 
-FILL.c_kernel = <void*>fill_kernel
+@FILL.kernel
+def fill_kernel(TensorBase out, TensorBase x, value):
+    write_fill(out, value)
 
 def fill(TensorBase input not None, value):
     """A tensor like `input` with one value, a number or a 0-d tensor, everywhere.
@@ -220,18 +222,21 @@ def zero_derivative(grad):
 
 cdef Op ZERO_ = inplace_op(ZERO)
 
-cdef TensorBase zero_kernel(TensorBase x):
-    cdef TensorBase out = empty_like(x, x.dtype_)
-    fill_zero(out)
-    return out
+@ZERO.infer
+def zero_infer(TensorBase x):
+    return result_like(x, x.dtype_)
 
-cdef TensorBase zero_inplace_kernel(TensorBase x):
+@ZERO.kernel
+def zero_kernel(TensorBase out, TensorBase x):
+    fill_zero(out)
+
+def zero_in_place(TensorBase x):
     cdef OpNode node = start_overlapping(ZERO, x, (x,))
     fill_zero(x)
     return end_record_inplace(node, x)
 
-ZERO.c_kernel = <void*>zero_kernel
-ZERO_.c_kernel, ZERO_.records_itself = <void*>zero_inplace_kernel, True
+ZERO_.compose(zero_in_place)
+ZERO_.records_itself = True
 
 def zero_(TensorBase input not None):
     """Write zeros over all elements."""

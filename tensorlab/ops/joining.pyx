@@ -4,13 +4,14 @@ from libc.string cimport memcpy
 from tensorlab._core.dispatch.dispatch cimport run_2, run_3
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport can_cast, check_same_place, refuse_overlap
-from tensorlab._core.dispatch.out_argument cimport CASTS, store_out
-from tensorlab._core.dtypes cimport item_size, promotion
+from tensorlab._core.dispatch.out_argument cimport CASTS
+from tensorlab._core.dtypes cimport dtype_object, item_size, promotion
+from tensorlab._core.state.devices cimport ON_CPU
 from tensorlab._core.graph.graph cimport bump_version, dim_of, ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, shape_text, ssize, wrap_dim
 from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.state.modes cimport active_layers, thread_state
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_strided_beside, is_meta, memory_of
+from tensorlab._core.tensor cimport TensorBase, alias_as, give_memory, memory_of, result_beside
 from tensorlab.ops.memory_formats cimport format_strides, lies_channels_last
 from tensorlab.ops.dimensions cimport unsqueeze_dim
 from tensorlab.ops.reshaping cimport reshape_to
@@ -50,7 +51,7 @@ cdef bint any_needs_grad(list tensors) noexcept:
 cdef bint is_plain_join(list tensors) noexcept:
     """Is there nothing to do but to join, because no layer is active, autograd does not follow, and there is memory?"""
     return (len(tensors) > 0 and not active_layers and not (any_needs_grad(tensors) and thread_state().grad_enabled)
-            and not is_meta(<TensorBase>tensors[0]))
+            and (<TensorBase>tensors[0]).storage_.device == ON_CPU)
 
 
 cdef int common_dtype(list tensors) noexcept:
@@ -85,27 +86,35 @@ cdef bint is_skipped(TensorBase x) noexcept:
     return x.ndim_ == 1 and x.sizes[0] == 0
 
 
-cdef TensorBase empty_joined(list tensors, int ndim, const ssize* sizes):
-    """An empty tensor for joined ones: in channels_last order if all of them are in it, else row-major."""
+cdef TensorBase joined_result(list tensors, int ndim, const ssize* sizes):
+    """A result for joined tensors: in channels_last order if all of them are in it, else row-major."""
     cdef ssize[MAX_NDIM] strides
     for one in tensors:
         if not lies_channels_last(<TensorBase>one):
-            return empty_beside(<TensorBase>tensors[0], common_dtype(tensors), ndim, sizes)
+            return result_beside(<TensorBase>tensors[0], common_dtype(tensors), ndim, sizes)
     format_strides("channels_last" if ndim == 4 else "channels_last_3d", None, ndim, sizes, strides, "cat")
-    return empty_strided_beside(<TensorBase>tensors[0], common_dtype(tensors), ndim, sizes, strides)
+    return result_beside(<TensorBase>tensors[0], common_dtype(tensors), ndim, sizes, strides)
 
 
-cdef TensorBase join_into(list tensors, int dim, int ndim, const ssize* sizes):
+cdef TensorBase join(list tensors, int dim, int ndim, const ssize* sizes):
     """A new tensor of the common dtype with the parts one after the other."""
-    cdef TensorBase out = empty_joined(tensors, ndim, sizes), x
+    cdef TensorBase out = joined_result(tensors, ndim, sizes)
+    give_memory(out)
+    join_to(out, tensors, dim)
+    return out
+
+
+cdef int join_to(TensorBase out, list tensors, int dim) except -1:
+    """Write the parts into `out`, one after the other."""
+    cdef TensorBase x
     cdef ssize start = 0
     for one in tensors:
         x = <TensorBase>one
-        if is_skipped(x) and ndim != 1:
+        if is_skipped(x) and out.ndim_ != 1:
             continue
         place(out, x, dim, start)
         start += x.sizes[dim]
-    return out
+    return 0
 
 
 cdef int place(TensorBase out, TensorBase x, int dim, ssize start) except -1:
@@ -163,33 +172,32 @@ cdef int read_cat(list parts, object dim, object lengths, int* ndim, ssize* size
                          f"with -1 for those of shape (0,)")
     return at
 
-cdef TensorBase cat_result(object tensors, object dim, object lengths):
+@CAT.infer
+def cat_infer(tensors, dim, lengths):
     cdef list parts = read_tensors(tensors, "cat")
     cdef ssize[MAX_NDIM] sizes
     cdef int ndim
     cdef TensorBase out
     read_cat(parts, dim, lengths, &ndim, sizes)
-    out = empty_joined(parts, ndim, sizes)
+    out = joined_result(parts, ndim, sizes)
     for one in parts:
         if ndim == 1 or not is_skipped(<TensorBase>one):
             check_same_place(out, <TensorBase>one, "cat")
     return out
 
-cdef TensorBase cat_kernel(object tensors, object dim, object lengths):
-    cdef list parts = read_tensors(tensors, "cat")
-    cdef ssize[MAX_NDIM] sizes
-    cdef int ndim, at
-    at = read_cat(parts, dim, lengths, &ndim, sizes)
-    return join_into(parts, at, ndim, sizes)
-
-CAT.c_kernel, CAT.shape_rule = <void*>cat_kernel, <void*>cat_result
+@CAT.kernel
+def cat_kernel(TensorBase out, tensors, dim, lengths):
+    join_to(out, read_tensors(tensors, "cat"), wrap_dim(dim, out.ndim_))
 
 
-cdef TensorBase run_cat(object tensors, object dim):
+cdef TensorBase run_cat(object tensors, object dim, object out=None):
     cdef list parts = read_tensors(tensors, "cat")
     cdef ssize[MAX_NDIM] sizes
     cdef int ndim, at = check_cat(parts, dim, &ndim, sizes)
-    return join_into(parts, at, ndim, sizes) if is_plain_join(parts) else run_3(CAT, parts, at, lengths_of(parts, at))
+    if out is None and is_plain_join(parts):
+        return join(parts, at, ndim, sizes)
+    check_join_out("cat", parts, out)
+    return run_3(CAT, parts, at, lengths_of(parts, at), out, CASTS)
 
 
 def cat(tensors, dim=0, *, out=None):
@@ -213,22 +221,21 @@ def cat(tensors, dim=0, *, out=None):
     >>> tensorlab.cat([tensorlab.tensor([1, 2]), tensorlab.tensor([3])])
     tensor([1, 2, 3])
     """
-    if out is None:
-        return run_cat(tensors, dim)
-    return join_out("cat", run_cat(tensors, dim), out, tensors)
+    return run_cat(tensors, dim, out)
 
 
-cdef object join_out(str where, TensorBase result, object out, object tensors):
-    """Give the result to out=, which must not be one of the tensors."""
+cdef int check_join_out(str where, list parts, object out) except -1:
+    """out= must not be one of the tensors."""
+    cdef int dtype = common_dtype(parts)
     if isinstance(out, TensorBase):
-        if not can_cast(result.dtype_, (<TensorBase>out).dtype_):       # TypeError, where other ops raise RuntimeError
-            raise TypeError(f"{where}: the result has type {result.dtype}, which cannot be written into a tensor of "
+        if not can_cast(dtype, (<TensorBase>out).dtype_):       # TypeError, where other ops raise RuntimeError
+            raise TypeError(f"{where}: the result has type {dtype_object(dtype)}, which cannot be written into a tensor of "
                             f"type {out.dtype}")
-        for one in tensors:
+        for one in parts:
             refuse_overlap(<TensorBase>out, <TensorBase>one, where)
             if one is out and (<TensorBase>out).numel_ > 0:
                 raise ShapeError(f"{where}: out= is one of the tensors to be joined; give another one")
-    return store_out(where, result, out, tuple(tensors), CASTS)
+    return 0
 
 
 # ---------------------------------------------------------------- stack
@@ -260,21 +267,26 @@ cdef int check_stack(list parts, object dim) except -1:
                              f"one has {shape_text(first.ndim_, first.sizes)}; all must be equal")
     return at
 
-cdef TensorBase stack_result(object tensors, object dim):
+@STACK.infer
+def stack_infer(tensors, dim):
     cdef list parts = read_tensors(tensors, "stack")
-    cdef TensorBase out = empty_stacked(parts, check_stack(parts, dim))
+    cdef TensorBase out = stacked_result(parts, check_stack(parts, dim))
     for one in parts:
         check_same_place(out, <TensorBase>one, "stack")
     return out
 
-cdef TensorBase stack_kernel(object tensors, object dim):
-    cdef list parts = read_tensors(tensors, "stack")
-    return stacked(parts, check_stack(parts, dim))
-
-STACK.c_kernel, STACK.shape_rule = <void*>stack_kernel, <void*>stack_result
+@STACK.kernel
+def stack_kernel(TensorBase out, tensors, dim):
+    stack_to(out, read_tensors(tensors, "stack"), wrap_dim(dim, out.ndim_))
 
 cdef TensorBase stacked(list parts, int at):
-    cdef TensorBase out = empty_stacked(parts, at), x
+    cdef TensorBase out = stacked_result(parts, at)
+    give_memory(out)
+    stack_to(out, parts, at)
+    return out
+
+cdef int stack_to(TensorBase out, list parts, int at) except -1:
+    cdef TensorBase x
     cdef int position
     for position in range(len(parts)):
         x = <TensorBase>parts[position]
@@ -283,16 +295,20 @@ cdef TensorBase stacked(list parts, int at):
             memcpy(memory_of(out) + position * x.numel_ * item_size[x.dtype_], memory_of(x), x.numel_ * item_size[x.dtype_])
         else:
             place(out, inserted(x, at), at, position)
-    return out
+    return 0
 
 
-cdef TensorBase run_stack(list parts, object dim):
+cdef TensorBase run_stack(list parts, object dim, object out=None):
     dim = plain_ints(dim)
-    return stacked(parts, check_stack(parts, dim)) if is_plain_join(parts) else run_2(STACK, parts, dim)
+    cdef int at = check_stack(parts, dim)
+    if out is None and is_plain_join(parts):
+        return stacked(parts, at)
+    check_join_out("stack", parts, out)
+    return run_2(STACK, parts, dim, out, CASTS)
 
 
-cdef TensorBase empty_stacked(list parts, int dim):
-    """An empty tensor for n stacked ones: it lies as cat's result does, with the joined dimension cut into n and
+cdef TensorBase stacked_result(list parts, int dim):
+    """A result for n stacked tensors: it lies as cat's result does, with the joined dimension cut into n and
     the rest; or, behind the last dimension, as that of the parts with the new dimension."""
     cdef TensorBase first = <TensorBase>parts[0]
     cdef ssize[MAX_NDIM] sizes, joined, strides
@@ -301,10 +317,10 @@ cdef TensorBase empty_stacked(list parts, int dim):
     for i in range(first.ndim_ + 1):
         sizes[i] = n if i == dim else first.sizes[i - (i > dim)]
     if dim == first.ndim_:
-        return empty_joined([inserted(<TensorBase>one, dim) for one in parts], dim + 1, sizes)
+        return joined_result([inserted(<TensorBase>one, dim) for one in parts], dim + 1, sizes)
     for one in parts:
         if not lies_channels_last(<TensorBase>one):
-            return empty_beside(first, common_dtype(parts), first.ndim_ + 1, sizes)
+            return result_beside(first, common_dtype(parts), first.ndim_ + 1, sizes)
     for i in range(first.ndim_):
         joined[i] = first.sizes[i] * (n if i == dim else 1)
     format_strides("channels_last" if first.ndim_ == 4 else "channels_last_3d", None, first.ndim_, joined, strides,
@@ -312,7 +328,7 @@ cdef TensorBase empty_stacked(list parts, int dim):
     for i in range(first.ndim_, dim, -1):
         strides[i] = strides[i - 1]
     strides[dim] = strides[dim + 1] * first.sizes[dim]
-    return empty_strided_beside(first, common_dtype(parts), first.ndim_ + 1, sizes, strides)
+    return result_beside(first, common_dtype(parts), first.ndim_ + 1, sizes, strides)
 
 
 cdef TensorBase inserted(TensorBase x, int dim):
@@ -344,8 +360,7 @@ def stack(tensors, dim=0, *, out=None):
             [2, 4]])
     """
     cdef list parts = read_tensors(tensors, "stack")
-    cdef TensorBase result = run_stack(parts, dim)
-    return result if out is None else join_out("stack", result, out, parts)
+    return run_stack(parts, dim, out)
 
 
 set_stack(stack)

@@ -110,7 +110,8 @@ cdef Op LAZY_CLONE = Op("lazy_clone(Tensor x) -> Tensor")
 def lazy_clone_derivative(grad):
     return grad
 
-cdef TensorBase lazy_clone_kernel(TensorBase x):
+@LAZY_CLONE.infer
+def lazy_clone_infer(TensorBase x):
     cdef Storage storage = x.storage_
     cdef TensorBase out = new_tensor()
     out.dtype_ = x.dtype_
@@ -125,8 +126,6 @@ cdef TensorBase lazy_clone_kernel(TensorBase x):
         out.data_ = x.data_
         note_borrower(out)
     return out
-
-LAZY_CLONE.c_kernel = <void*>lazy_clone_kernel
 
 def _lazy_clone(TensorBase input not None):
     """A clone that shares the memory of `input` until either of them is written; then the values are copied.

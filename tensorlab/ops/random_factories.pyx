@@ -21,7 +21,7 @@ from tensorlab._core.dtypes cimport (
     is_floating,
     kernel_dtype,
 )
-from tensorlab._core.layout cimport int_argument, ssize
+from tensorlab._core.layout cimport MAX_NDIM, int_argument, read_sizes, ssize
 from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.random cimport Generator, generator_or_default
 from tensorlab._core.tensor cimport (
@@ -29,8 +29,8 @@ from tensorlab._core.tensor cimport (
     empty_beside,
     empty_like,
     empty_tensor,
-    is_meta,
     memory_of,
+    result_beside,
 )
 from tensorlab.ops.factories cimport (
     apply_flags,
@@ -41,10 +41,10 @@ from tensorlab.ops.factories cimport (
     finish_factory,
     given_size,
     out_options,
-    start_factory,
-    start_like,
+    factory_result,
+    like_result,
     start_out,
-    start_row,
+    row_result,
 )
 from tensorlab.ops.filling cimport check_number
 from tensorlab.ops.random cimport (
@@ -63,11 +63,12 @@ from tensorlab.ops.meshgrid import broadcast_shapes
 
 
 # ---------------------------------------------------------------- factories
-cdef TensorBase new_random(object size, object dtype, object device, str where):
-    """An unfilled floating tensor."""
+cdef TensorBase random_result(object size, object dtype, object device, object generator, str where):
+    """A result of random numbers, of the default type unless another is named."""
     cdef int code = default_float() if dtype is None else dtype_code(dtype, NO_DTYPE)
+    generator_or_default(generator, where)
     check_floating(code, where, False)
-    return start_factory(size, None, code, device, where)
+    return factory_result(size, None, code, device, where)
 
 
 cdef int check_random_out(object out, object dtype, object device, bint requires_grad,
@@ -91,18 +92,21 @@ cdef Op RAND = Op("rand(int[] size, *, Generator? generator=None, ScalarType? dt
 cdef Op RANDN = Op("randn(int[] size, *, Generator? generator=None, ScalarType? dtype=None, "
                    "Device? device=None) -> Tensor")
 
-cdef TensorBase rand_kernel(object size, object generator, object dtype, object device):
-    cdef TensorBase out = new_random(size, dtype, device, "rand")
+@RAND.infer
+def rand_infer(size, generator, dtype, device):
+    return random_result(size, dtype, device, generator, "rand")
+
+@RAND.kernel
+def rand_kernel(TensorBase out, size, generator, dtype, device):
     fill_tensor(out, UNIFORM, generator_or_default(generator, "rand"), 0, 1)
-    return out
 
-cdef TensorBase randn_kernel(object size, object generator, object dtype, object device):
-    cdef TensorBase out = new_random(size, dtype, device, "randn")
+@RANDN.infer
+def randn_infer(size, generator, dtype, device):
+    return random_result(size, dtype, device, generator, "randn")
+
+@RANDN.kernel
+def randn_kernel(TensorBase out, size, generator, dtype, device):
     fill_normally(out, generator_or_default(generator, "randn"), 0, 1)
-    return out
-
-RAND.c_kernel, RANDN.c_kernel = <void*>rand_kernel, <void*>randn_kernel
-
 
 def rand(*sizes, size=None, generator=None, out=None, dtype=None, layout=None, device=None,
          bint requires_grad=False, pin_memory=False):
@@ -145,15 +149,16 @@ def randn(*sizes, size=None, generator=None, out=None, dtype=None, layout=None, 
 cdef Op RANDINT = Op("randint(int low, int high, int[] size, *, Generator? generator=None, "
                      "ScalarType? dtype=None, Device? device=None) -> Tensor")
 
-cdef TensorBase randint_kernel(object low, object high, object size, object generator,
-                               object dtype, object device):
-    cdef TensorBase out
+@RANDINT.infer
+def randint_infer(low, high, size, generator, dtype, device):
+    generator_or_default(generator, "randint")
     check_integer_bounds(dtype_code(dtype, INT64), low, high, "randint")
-    out = start_factory(size, dtype, INT64, device, "randint")
-    fill_between(out, generator_or_default(generator, "randint"), low, high)
-    return out
+    return factory_result(size, dtype, INT64, device, "randint")
 
-RANDINT.c_kernel = <void*>randint_kernel
+@RANDINT.kernel
+def randint_kernel(TensorBase out, low, high, size, generator, dtype, device):
+    fill_between(out, generator_or_default(generator, "randint"), low, high)
+
 
 cdef tuple integer_bounds(list given, object low, object high, str where):
     """(low, high) from what is given by position, `high` or `low, high`, and by name."""
@@ -207,10 +212,11 @@ def randint(*bounds, low=None, high=None, size=None, generator=None, out=None, d
 cdef Op RANDPERM = Op("randperm(int n, *, Generator? generator=None, ScalarType? dtype=None, "
                       "Device? device=None) -> Tensor")
 
-cdef TensorBase randperm_kernel(object n, object generator, object dtype, object device):
-    cdef TensorBase out, row
+@RANDPERM.infer
+def randperm_infer(n, generator, dtype, device):
     cdef ssize count = int_argument(n, "randperm", "n")
     cdef int code = dtype_code(dtype, INT64)
+    generator_or_default(generator, "randperm")
     if count < 0:
         raise ShapeError(f"randperm: n must be at least 0, not {count}")
     if code == BOOL:
@@ -219,18 +225,14 @@ cdef TensorBase randperm_kernel(object n, object generator, object dtype, object
                                       else (1 << 24) if code == FLOAT32 else (1 << 53)) + 1:
         raise DTypeError(f"randperm: {dtype_object(code)} cannot hold all integers up to {n}")
     check_number(max(count - 1, 0), code, "randperm")
-    row = out = start_row(count, code, device, "randperm")
-    if is_meta(out):
-        return out
-    if code != INT64:
-        row = empty_tensor(INT64, 1, out.sizes)
-    fill_randperm(<int64_t*>memory_of(row), out.numel_,
-                  generator_or_default(generator, "randperm"))
+    return row_result(count, code, device, "randperm")
+
+@RANDPERM.kernel
+def randperm_kernel(TensorBase out, n, generator, dtype, device):
+    cdef TensorBase row = out if out.dtype_ == INT64 else empty_tensor(INT64, 1, out.sizes)
+    fill_randperm(<int64_t*>memory_of(row), out.numel_, generator_or_default(generator, "randperm"))
     if row is not out:
         copy_into(out, row)
-    return out
-
-RANDPERM.c_kernel = <void*>randperm_kernel
 
 def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=None,
              bint requires_grad=False, pin_memory=False):
@@ -256,33 +258,36 @@ cdef Op RAND_LIKE = Op("rand_like(Tensor x, " + LIKE)
 cdef Op RANDN_LIKE = Op("randn_like(Tensor x, " + LIKE)
 cdef Op RANDINT_LIKE = Op("randint_like(Tensor x, int low, int high, " + LIKE)
 
-cdef TensorBase rand_like_kernel(TensorBase x, object generator, object dtype, object device,
-                                 object memory_format):
-    cdef TensorBase out
-    check_floating(dtype_code(dtype, x.dtype_), "rand_like", False)
-    out = start_like(x, dtype, device, memory_format, "rand_like")
+cdef TensorBase random_like(TensorBase x, object generator, object dtype, object device, object memory_format, str where):
+    generator_or_default(generator, where)
+    check_floating(dtype_code(dtype, x.dtype_), where, False)
+    return like_result(x, dtype, device, memory_format, where)
+
+@RAND_LIKE.infer
+def rand_like_infer(TensorBase x, generator, dtype, device, memory_format):
+    return random_like(x, generator, dtype, device, memory_format, "rand_like")
+
+@RAND_LIKE.kernel
+def rand_like_kernel(TensorBase out, x, generator, *options):
     fill_tensor(out, UNIFORM, generator_or_default(generator, "rand_like"), 0, 1)
-    return out
 
-cdef TensorBase randn_like_kernel(TensorBase x, object generator, object dtype, object device,
-                                  object memory_format):
-    cdef TensorBase out
-    check_floating(dtype_code(dtype, x.dtype_), "randn_like", False)
-    out = start_like(x, dtype, device, memory_format, "randn_like")
+@RANDN_LIKE.infer
+def randn_like_infer(TensorBase x, generator, dtype, device, memory_format):
+    return random_like(x, generator, dtype, device, memory_format, "randn_like")
+
+@RANDN_LIKE.kernel
+def randn_like_kernel(TensorBase out, x, generator, *options):
     fill_normally(out, generator_or_default(generator, "randn_like"), 0, 1)
-    return out
 
-cdef TensorBase randint_like_kernel(TensorBase x, object low, object high, object generator,
-                                    object dtype, object device, object memory_format):
-    cdef TensorBase out
+@RANDINT_LIKE.infer
+def randint_like_infer(TensorBase x, low, high, generator, dtype, device, memory_format):
+    generator_or_default(generator, "randint_like")
     check_integer_bounds(dtype_code(dtype, x.dtype_), low, high, "randint_like")
-    out = start_like(x, dtype, device, memory_format, "randint_like")
+    return like_result(x, dtype, device, memory_format, "randint_like")
+
+@RANDINT_LIKE.kernel
+def randint_like_kernel(TensorBase out, x, low, high, generator, *options):
     fill_between(out, generator_or_default(generator, "randint_like"), low, high)
-    return out
-
-RAND_LIKE.c_kernel, RANDN_LIKE.c_kernel = <void*>rand_like_kernel, <void*>randn_like_kernel
-RANDINT_LIKE.c_kernel = <void*>randint_like_kernel
-
 
 def rand_like(TensorBase input not None, *, generator=None, dtype=None, layout=None,
               device=None, bint requires_grad=False, pin_memory=False, memory_format=None):
@@ -320,15 +325,15 @@ cdef Op NORMAL_NUMBERS = Op("normal_numbers(float mean, float std, int[] size, *
                             "Generator? generator=None, ScalarType? dtype=None, "
                             "Device? device=None) -> Tensor")
 
-cdef TensorBase normal_numbers_kernel(object mean, object std, object size, object generator,
-                                      object dtype, object device):
-    cdef TensorBase out
+@NORMAL_NUMBERS.infer
+def normal_numbers_infer(mean, std, size, generator, dtype, device):
     check_std(std, "normal")
-    out = new_random(size, dtype, device, "normal")
-    fill_normally(out, generator_or_default(generator, "normal"), mean, std)
-    return out
+    return random_result(size, dtype, device, generator, "normal")
 
-NORMAL_NUMBERS.c_kernel = <void*>normal_numbers_kernel
+@NORMAL_NUMBERS.kernel
+def normal_numbers_kernel(TensorBase out, double mean, double std, size, generator, *options):
+    fill_normally(out, generator_or_default(generator, "normal"), mean, std)
+
 
 # The op called normal is `normal_`.
 cdef Op NORMAL_MEANS = Op("normal_means(Tensor mean, float std=1.0, *, "
@@ -348,26 +353,28 @@ def normal_derivative_mean(grad, mean_shape):
 def normal_derivative_std(grad, std_shape):
     return grad.new_zeros(std_shape)
 
-cdef TensorBase normal_result(object mean, object std, object generator):
+@NORMAL_PAIRS.infer
+@NORMAL_STDS.infer
+@NORMAL_MEANS.infer
+def normal_infer(mean, std, generator):
     cdef TensorBase like = mean if isinstance(mean, TensorBase) else std
+    cdef ssize[MAX_NDIM] sizes
+    generator_or_default(generator, "normal")
     check_floating(like.dtype_, "normal", False)
     if not isinstance(std, TensorBase):
         check_std(std, "normal")
     shapes = [one.shape for one in (mean, std) if isinstance(one, TensorBase)]
-    return (<object>like).new_empty(broadcast_shapes(*shapes))
+    return result_beside(like, like.dtype_, read_sizes(broadcast_shapes(*shapes), sizes, "normal"), sizes)
 
-cdef TensorBase normal_kernel(object mean, object std, object generator):
-    cdef TensorBase out = normal_result(mean, std, generator)
+@NORMAL_PAIRS.kernel
+@NORMAL_STDS.kernel
+@NORMAL_MEANS.kernel
+def normal_kernel(TensorBase out, mean, std, generator):
     mean, std = detached(mean), detached(std)
     if isinstance(std, TensorBase) and not (std >= 0).all().item():
         raise ShapeError("normal: all elements of std must be at least 0")
     fill_normally(out, generator_or_default(generator, "normal"), 0, 1)
     (<object>out).data.mul_(std).add_(mean)             # .data: the result begins at version 0
-    return out
-
-NORMAL_MEANS.c_kernel = NORMAL_STDS.c_kernel = NORMAL_PAIRS.c_kernel = <void*>normal_kernel
-NORMAL_MEANS.shape_rule = NORMAL_STDS.shape_rule = <void*>normal_result
-NORMAL_PAIRS.shape_rule = <void*>normal_result
 
 cdef object detached(object x):
     return x.detach() if isinstance(x, TensorBase) else x
@@ -460,9 +467,8 @@ cdef int sample_with_replacement(TensorBase out, TensorBase x, Generator generat
 cdef Op MULTINOMIAL = Op("multinomial(Tensor x, int num_samples, bool replacement=False, *, "
                          "Generator? generator=None) -> Tensor")
 
-cdef TensorBase multinomial_result(TensorBase x, object num_samples, object replacement,
-                                   object generator):
-    """Which index is drawn depends on values, how many are drawn does not."""
+@MULTINOMIAL.infer
+def multinomial_infer(TensorBase x, num_samples, replacement, generator):
     cdef ssize samples = int_argument(num_samples, "multinomial", "num_samples"), n
     cdef ssize[2] sizes
     if not is_floating(x.dtype_):
@@ -479,28 +485,26 @@ cdef TensorBase multinomial_result(TensorBase x, object num_samples, object repl
                          f"probabilities{'' if replacement else ' without replacement'}")
     sizes[0] = x.sizes[0]
     sizes[x.ndim_ - 1] = samples
-    return empty_beside(x, INT64, x.ndim_, sizes)
+    generator_or_default(generator, "multinomial")
+    return result_beside(x, INT64, x.ndim_, sizes)
 
-cdef TensorBase multinomial_kernel(TensorBase x, object num_samples, object replacement,
-                                   object generator):
-    cdef TensorBase out = multinomial_result(x, num_samples, replacement, generator), race
+@MULTINOMIAL.kernel
+def multinomial_kernel(TensorBase out, TensorBase x, num_samples, replacement, generator):
     cdef Generator source = generator_or_default(generator, "multinomial")
+    cdef TensorBase race
     rows = (<object>x).detach()
     if x.numel_ > 0 and not ((rows >= 0) & (rows < float("inf"))).all().item():
         raise ShapeError("multinomial: all probabilities must be at least 0 and finite")
     if replacement and num_samples > 1:
         sample_with_replacement(out, x, source)
-        return out
+        return
     if x.numel_ > 0 and not ((rows > 0).sum(-1) >= num_samples).all().item():
         raise ShapeError(f"multinomial: {num_samples} samples without replacement need as many probabilities above 0 in each "
                          f"row; draw fewer, or give replacement=True")
     race = empty_like(x, x.dtype_)
     fill_tensor(race, EXPONENTIAL, source, 1, 0)
     rows = rows / race
-    return rows.argmax(-1, keepdim=True) if num_samples == 1 else rows.topk(num_samples)[1]
-
-MULTINOMIAL.c_kernel = <void*>multinomial_kernel
-MULTINOMIAL.shape_rule = <void*>multinomial_result
+    copy_into(out, rows.argmax(-1, keepdim=True) if num_samples == 1 else rows.topk(num_samples)[1])
 
 def multinomial(TensorBase input not None, num_samples, replacement=False, *, generator=None,
                 out=None):

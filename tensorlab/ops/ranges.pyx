@@ -24,15 +24,15 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.layout cimport int_argument, ssize
 from tensorlab._core.loops.conversion cimport convert
 from tensorlab._core.loops.iterator cimport copy_into
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, is_meta, memory_of
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, memory_of
 from tensorlab.ops.factories cimport (
     check_layout,
     device_or_default,
     dtype_or_default,
     finish_factory,
     out_options,
-    start_row,
-    start_strided,
+    row_result,
+    strided_result,
 )
 from tensorlab.ops.filling cimport check_number, fill_number, fill_zero
 
@@ -103,10 +103,9 @@ cdef ssize range_length(object start, object end, object step, int dtype) except
 cdef Op ARANGE = Op("arange(Scalar start, Scalar end, Scalar step=1, *, "
                     "ScalarType? dtype=None, Device? device=None) -> Tensor")
 
-cdef TensorBase arange_kernel(object start, object end, object step, object dtype,
-                              object device):
-    cdef TensorBase out, target
-    cdef int code, kernel
+@ARANGE.infer
+def arange_infer(start, end, step, dtype, device):
+    cdef int code
     cdef bint has_float
     start = read_bound(start, "start", "arange")
     end = read_bound(end, "end", "arange")
@@ -122,15 +121,17 @@ cdef TensorBase arange_kernel(object start, object end, object step, object dtyp
     code = dtype_code(dtype, default_float() if has_float else INT64)
     if code == BOOL:
         raise UnsupportedDType("arange: not implemented for bool")
-    target = out = start_row(range_length(start, end, step, code), code, device, "arange")
-    if is_meta(out):
-        return out
-    kernel = kernel_dtype(code) if is_floating(code) else INT64
-    if kernel != code:
-        target = empty_beside(out, kernel, 1, out.sizes)
-    if kernel == INT64:
+    if not is_floating(code):
         check_fits(start, INT64, "arange")
         check_fits(step, INT64, "arange")
+    return row_result(range_length(start, end, step, code), code, device, "arange")
+
+@ARANGE.kernel
+def arange_kernel(TensorBase out, start, end, step, dtype, device):
+    cdef int kernel = kernel_dtype(out.dtype_) if is_floating(out.dtype_) else INT64
+    cdef TensorBase target = out if kernel == out.dtype_ else empty_beside(out, kernel, 1, out.sizes)
+    start, step = read_bound(start, "start", "arange"), read_bound(step, "step", "arange")
+    if kernel == INT64:
         count_up_integers(<int64_t*>memory_of(target), out.numel_, int(start), int(step))
     elif kernel == FLOAT32:
         count_up[float](<float*>memory_of(target), out.numel_, start, step)
@@ -138,9 +139,6 @@ cdef TensorBase arange_kernel(object start, object end, object step, object dtyp
         count_up[double](<double*>memory_of(target), out.numel_, start, step)
     if target is not out:
         copy_into(out, target)
-    return out
-
-ARANGE.c_kernel = <void*>arange_kernel
 
 def arange(*bounds, start=None, end=None, step=None, out=None, dtype=None, layout=None,
            device=None, bint requires_grad=False, pin_memory=False):
@@ -249,31 +247,37 @@ cdef Op LINSPACE = Op("linspace(Scalar start, Scalar end, int steps, *, "
 cdef Op LOGSPACE = Op("logspace(Scalar start, Scalar end, int steps, float base=10.0, *, "
                       "ScalarType? dtype=None, Device? device=None) -> Tensor")
 
-cdef TensorBase space(object start, object end, object steps, object base, object dtype,
-                      object device, str where):
-    """A row of numbers, or of powers of `base` unless that is None."""
-    cdef TensorBase out, target
+cdef TensorBase space_result(object start, object end, object steps, object dtype, object device, str where):
     cdef ssize n = int_argument(steps, where, "steps")
-    cdef double first, last
     cdef int code = dtype_code(dtype, default_float())
     start, end = read_bound(start, "start", where), read_bound(end, "end", where)
     if n < 0:
         raise ShapeError(f"{where}: steps is {n}; it must be at least 0")
     if code == BOOL:
         raise UnsupportedDType(f"{where}: not implemented for bool")
-    target = out = start_row(n, code, device, where)
-    if is_meta(out) or n == 0:
-        return out
+    if n > 1:
+        check_number(start, code, where)
+        check_number(end, code, where)
+    return row_result(n, code, device, where)
+
+cdef int space_to(TensorBase out, object start, object end, object base, str where) except -1:
+    """Write a row of numbers, or of powers of `base` unless that is None."""
+    cdef TensorBase target = out
+    cdef ssize n = out.numel_
+    cdef double first, last
+    cdef int code = out.dtype_
+    start, end = read_bound(start, "start", where), read_bound(end, "end", where)
+    if n == 0:
+        return 0
     if n == 1 and base is None:
-        fill_number(out, start, where)
-        return out
+        return fill_number(out, start, where)
     if n == 1:                          # the exponent as it is, with its fraction
         first = last = start
     else:
         first, last = as_element(start, code, where), as_element(end, code, where)
     if base is None and code == FLOAT32:
         interpolate[float](<float*>memory_of(out), n, first, last)
-        return out
+        return 0
     if code != FLOAT64:
         target = empty_beside(out, FLOAT64, 1, out.sizes)
     if base is not None:
@@ -285,17 +289,23 @@ cdef TensorBase space(object start, object end, object steps, object base, objec
         interpolate[double](<double*>memory_of(target), n, first, last)
     if target is not out:
         copy_into(out, target)
-    return out
+    return 0
 
-cdef TensorBase linspace_kernel(object start, object end, object steps, object dtype,
-                                object device):
-    return space(start, end, steps, None, dtype, device, "linspace")
+@LINSPACE.infer
+def linspace_infer(start, end, steps, dtype, device):
+    return space_result(start, end, steps, dtype, device, "linspace")
 
-cdef TensorBase logspace_kernel(object start, object end, object steps, object base,
-                                object dtype, object device):
-    return space(start, end, steps, base, dtype, device, "logspace")
+@LINSPACE.kernel
+def linspace_kernel(TensorBase out, start, end, steps, dtype, device):
+    space_to(out, start, end, None, "linspace")
 
-LINSPACE.c_kernel, LOGSPACE.c_kernel = <void*>linspace_kernel, <void*>logspace_kernel
+@LOGSPACE.infer
+def logspace_infer(start, end, steps, base, dtype, device):
+    return space_result(start, end, steps, dtype, device, "logspace")
+
+@LOGSPACE.kernel
+def logspace_kernel(TensorBase out, start, end, steps, base, dtype, device):
+    space_to(out, start, end, base, "logspace")
 
 def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=None,
              bint requires_grad=False, pin_memory=False):
@@ -336,22 +346,21 @@ def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None,
 cdef Op EYE = Op("eye(int n, int? m=None, *, ScalarType? dtype=None, Device? device=None) "
                  "-> Tensor")
 
-cdef TensorBase eye_kernel(object n, object m, object dtype, object device):
-    cdef ssize[2] sizes, strides
-    cdef ssize length
-    cdef TensorBase out
+@EYE.infer
+def eye_infer(n, m, dtype, device):
+    cdef ssize[2] sizes
     sizes[0] = int_argument(n, "eye", "n")
     sizes[1] = sizes[0] if m is None else int_argument(m, "eye", "m")
     if sizes[0] < 0 or sizes[1] < 0:
         raise ShapeError(f"eye: {sizes[0]} rows and {sizes[1]} columns are asked for; both "
                          f"must be at least 0")
-    out = start_strided(dtype_code(dtype, default_float()), 2, sizes, NULL, device, "eye")
-    fill_zero(out)
-    length, strides[0] = min(sizes[0], sizes[1]), sizes[1] + 1
-    fill_number(alias_as(out, 1, &length, strides, out.data_), 1, "eye")
-    return out
+    return strided_result(dtype_code(dtype, default_float()), 2, sizes, NULL, device, "eye")
 
-EYE.c_kernel = <void*>eye_kernel
+@EYE.kernel
+def eye_kernel(TensorBase out, n, m, dtype, device):
+    cdef ssize length = min(out.sizes[0], out.sizes[1]), stride = out.sizes[1] + 1
+    fill_zero(out)
+    fill_number(alias_as(out, 1, &length, &stride, out.data_), 1, "eye")
 
 def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, bint requires_grad=False,
         pin_memory=False):

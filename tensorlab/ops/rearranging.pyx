@@ -12,7 +12,7 @@ from tensorlab._core.dtypes cimport INT32, INT64, item_size
 from tensorlab._core.graph.graph cimport dim_of, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, int_argument, read_sizes, ssize, wrap_dim
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
-from tensorlab._core.tensor cimport TensorBase, alias, alias_as, empty_beside, empty_like, empty_tensor, memory_of, set_layout
+from tensorlab._core.tensor cimport TensorBase, alias, alias_as, empty_beside, empty_tensor, memory_of, result_beside, result_like, set_layout
 from tensorlab.ops.copying cimport run_row_major_clone
 from tensorlab.ops.dimensions cimport expand_to, read_dims, unsqueeze_dim
 from tensorlab.ops.memory_formats cimport as_ints
@@ -30,29 +30,31 @@ cdef Op FLIP = Op("flip(Tensor x, int[] dims) -> Tensor")
 def flip_derivative(grad, dims):
     return flip(grad, dims)
 
-cdef TensorBase flipped(TensorBase x, int n, const int* dims):
-    """A copy of x with some dimensions reversed."""
+@FLIP.infer
+def flip_infer(TensorBase x, dims):
+    cdef int[MAX_NDIM] numbers
+    read_dims(dims, ndim_of(x), numbers, "flip")
+    return result_like(x, x.dtype_)
+
+@FLIP.kernel
+def flip_kernel(TensorBase out, TensorBase x, dims):
+    cdef int[MAX_NDIM] numbers
+    flip_to(out, x, read_dims(dims, x.ndim_, numbers, "flip"), numbers)
+
+cdef int flip_to(TensorBase out, TensorBase x, int n, const int* dims) except -1:
+    """Copy x with some dimensions reversed."""
     cdef ssize[MAX_NDIM] strides
-    cdef char* data = x.data_
-    cdef TensorBase out = empty_like(x, x.dtype_)
+    cdef char* data = memory_of(x)
     cdef int i
     for i in range(x.ndim_):
         strides[i] = x.strides[i]
     if x.numel_ == 0:
-        return out
+        return 0
     if x.ndim_ > 0:
         for i in range(n):                      # begin at the last index and go backwards
             data += (x.sizes[dims[i]] - 1) * x.strides[dims[i]] * item_size[x.dtype_]
             strides[dims[i]] = -strides[dims[i]]
-    copy_into(out, alias_as(x, x.ndim_, x.sizes, strides, data))
-    return out
-
-cdef TensorBase flip_kernel(TensorBase x, object dims):
-    cdef int[MAX_NDIM] numbers
-    cdef int n = read_dims(dims, ndim_of(x), numbers, "flip")
-    return flipped(x, n, numbers)
-
-FLIP.c_kernel = <void*>flip_kernel
+    return copy_into(out, alias_as(x, x.ndim_, x.sizes, strides, data))
 
 def flip(TensorBase input not None, *order, dims=None):
     """A copy with the order of some dimensions reversed.
@@ -94,32 +96,43 @@ cdef Op ROT90 = Op("rot90(Tensor x, int k, int[] dims) -> Tensor")
 def rot90_derivative(grad, k, dims):
     return rot90(grad, -k, dims)
 
-cdef TensorBase rot90_kernel(TensorBase x, object k, object dims):
+@ROT90.infer
+def rot90_infer(TensorBase x, k, dims):
     cdef int[MAX_NDIM] plane
-    cdef ssize[MAX_NDIM] sizes, strides
+    cdef int turns = int_argument(k, "rot90", "k") & 3
     cdef TensorBase out
-    cdef int turns, i
-    turns = int_argument(k, "rot90", "k") & 3
     if not isinstance(dims, tuple) or len(dims) != 2:
         raise ShapeError(f"rot90: dims must name two dimensions, not {dims}")
     if x.ndim_ < 2:
         raise ShapeError(f"rot90: a tensor with at least 2 dimensions is needed, not {x.ndim_}")
     read_dims(dims, ndim_of(x), plane, "rot90")
     if turns == 0:
-        out = contiguous_copy(x)
-    elif turns == 2:
-        out = flipped(x, 2, plane)
-    else:
-        out = flipped(x, 1, &plane[1] if turns == 1 else &plane[0])
-        for i in range(out.ndim_):
-            sizes[i] = out.sizes[i]
-            strides[i] = out.strides[i]
-        sizes[plane[0]], sizes[plane[1]] = sizes[plane[1]], sizes[plane[0]]
-        strides[plane[0]], strides[plane[1]] = strides[plane[1]], strides[plane[0]]
-        set_layout(out, out.ndim_, sizes, strides)
-    return out
+        return result_beside(x, x.dtype_, x.ndim_, x.sizes)
+    out = result_like(x, x.dtype_)
+    return with_exchanged(out, plane[0], plane[1]) if turns != 2 else out
 
-ROT90.c_kernel = <void*>rot90_kernel
+@ROT90.kernel
+def rot90_kernel(TensorBase out, TensorBase x, k, dims):
+    cdef int[MAX_NDIM] plane
+    cdef int turns = int_argument(k, "rot90", "k") & 3
+    read_dims(dims, x.ndim_, plane, "rot90")
+    if turns == 0:
+        copy_into(out, x)
+    elif turns == 2:
+        flip_to(out, x, 2, plane)
+    else:
+        flip_to(with_exchanged(alias(out), plane[0], plane[1]), x, 1, &plane[1] if turns == 1 else &plane[0])
+
+cdef TensorBase with_exchanged(TensorBase x, int first, int second):
+    """x itself, with two dimensions exchanged."""
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef int i
+    for i in range(x.ndim_):
+        sizes[i], strides[i] = x.sizes[i], x.strides[i]
+    sizes[first], sizes[second] = sizes[second], sizes[first]
+    strides[first], strides[second] = strides[second], strides[first]
+    set_layout(x, x.ndim_, sizes, strides)
+    return x
 
 def rot90(TensorBase input not None, k=1, dims=(0, 1)):
     """A copy turned by `k` times 90 degrees in a plane, from the first of two dimensions towards the second.
@@ -139,42 +152,43 @@ cdef Op ROLL = Op("roll(Tensor x, int[] shifts, int[] dims) -> Tensor")
 def roll_derivative(grad, shifts, dims):
     return roll(grad, tuple([-shift for shift in shifts]), dims)
 
-cdef TensorBase rolled(TensorBase x, ssize shift, int dim):
-    """A row-major copy of x, shifted along one dimension."""
-    cdef TensorBase out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
+cdef int roll_to(TensorBase out, TensorBase x, ssize shift, int dim) except -1:
+    """Copy x, shifted along one dimension."""
     cdef ssize size = x.sizes[dim], first
     if x.numel_ == 0:
-        return out
+        return 0
     first = shift % size                        # where index 0 goes; C's remainder may be negative
     if first < 0:
         first += size
     copy_into(part_of(out, dim, first, size - first, 1), part_of(x, dim, 0, size - first, 1))
     if first > 0:
         copy_into(part_of(out, dim, 0, first, 1), part_of(x, dim, size - first, first, 1))
-    return out
+    return 0
 
 
-cdef TensorBase roll_kernel(TensorBase x, object shifts, object dims):
-    cdef list by, along
-    cdef TensorBase out
-    cdef int i
+@ROLL.infer
+def roll_infer(TensorBase x, shifts, dims):
     if not isinstance(shifts, (tuple, list)) or not isinstance(dims, (tuple, list)):
         raise TypeError(f"roll: shifts and dims must be ints or tuples of ints, not {type(shifts).__name__} and "
                         f"{type(dims).__name__}")
     by = [int_argument(shift, "roll", "a shift") for shift in shifts]
     if (len(dims) != len(by) and not (len(dims) == 0 and len(by) == 1)) or len(by) == 0:
         raise ShapeError(f"roll: {len(by)} shifts and {len(dims)} dims are given; each dimension needs one shift")
-    along = [dim_of(dim, x, "roll") for dim in dims]
-    if len(along) == 0 or x.ndim_ == 0:
-        out = rolled(flat(x), by[0], 0)
-        set_layout(out, x.ndim_, x.sizes, NULL)
-        return out
-    out = x
-    for i in range(len(along)):
-        out = rolled(out, by[i], along[i])
-    return out
+    for dim in dims:
+        dim_of(dim, x, "roll")
+    return result_beside(x, x.dtype_, x.ndim_, x.sizes)
 
-ROLL.c_kernel = <void*>roll_kernel
+@ROLL.kernel
+def roll_kernel(TensorBase out, TensorBase x, shifts, dims):
+    cdef TensorBase step
+    cdef int i, last = len(shifts) - 1
+    if len(dims) == 0 or x.ndim_ == 0:
+        roll_to(flat(out), flat(x), shifts[0], 0)
+        return
+    for i in range(last + 1):
+        step = out if i == last else empty_beside(x, x.dtype_, x.ndim_, x.sizes)
+        roll_to(step, x, shifts[i], dim_of(dims[i], x, "roll"))
+        x = step
 
 def roll(TensorBase input not None, shifts, dims=None):
     """A copy with elements shifted along dimensions; what goes out at one end comes in at the other.
@@ -219,18 +233,13 @@ def repeat_derivative(grad, x_shape, repeats):
     return grad.reshape(shape).sum(summed) if summed else grad
 
 
-cdef TensorBase repeated(TensorBase x, int ndim, const ssize* repeats):
+cdef int repeat_to(TensorBase out, TensorBase x, int ndim, const ssize* repeats) except -1:
     """Copy x, seen with a stride of 0 for each repetition, into (repeats[0], sizes[0], repeats[1], sizes[1], ...)."""
     cdef ssize[2 * MAX_NDIM] sizes, out_strides, x_strides
-    cdef ssize[MAX_NDIM] out_sizes
     cdef ssize size
     cdef int i, n = 0, shift = ndim - x.ndim_
-    cdef TensorBase out
-    for i in range(ndim):
-        out_sizes[i] = repeats[i] * (x.sizes[i - shift] if i >= shift else 1)
-    out = empty_beside(x, x.dtype_, ndim, out_sizes)
     if out.numel_ == 0:
-        return out
+        return 0
     for i in range(ndim):
         size = x.sizes[i - shift] if i >= shift else 1
         if repeats[i] > 1:
@@ -245,21 +254,26 @@ cdef TensorBase repeated(TensorBase x, int ndim, const ssize* repeats):
             n += 1
     if n > MAX_NDIM:
         raise ShapeError(f"repeat: {ndim} dimensions are too many to repeat at once; repeat in two steps")
-    copy_into(alias_as(out, n, sizes, out_strides, out.data_), alias_as(x, n, sizes, x_strides, x.data_))
-    return out
+    return copy_into(alias_as(out, n, sizes, out_strides, out.data_), alias_as(x, n, sizes, x_strides, x.data_))
 
 
-cdef TensorBase repeat_kernel(TensorBase x, object repeats):
+@REPEAT.infer
+def repeat_infer(TensorBase x, repeats):
     cdef ssize[MAX_NDIM] numbers
-    cdef int ndim = read_sizes(repeats, numbers, "repeat"), i
+    cdef int ndim = read_sizes(repeats, numbers, "repeat"), i, shift = ndim - x.ndim_
     for i in range(ndim):
         if numbers[i] < 0:
             raise ShapeError(f"repeat: {numbers[i]} repetitions are asked for; the number must be at least 0")
     if ndim < x.ndim_:
         raise ShapeError(f"repeat: {ndim} numbers of repetitions are given for {x.ndim_} dimensions; each needs one")
-    return repeated(x, ndim, numbers)
+    for i in range(shift, ndim):
+        numbers[i] *= x.sizes[i - shift]
+    return result_beside(x, x.dtype_, ndim, numbers)
 
-REPEAT.c_kernel = <void*>repeat_kernel
+@REPEAT.kernel
+def repeat_kernel(TensorBase out, TensorBase x, repeats):
+    cdef ssize[MAX_NDIM] numbers
+    repeat_to(out, x, read_sizes(repeats, numbers, "repeat"), numbers)
 
 def repeat(TensorBase self not None, *sizes, repeats=None):
     """A copy that repeats the tensor along each dimension.
@@ -305,7 +319,8 @@ def tile(TensorBase input not None, *sizes, dims=None):
 # ---------------------------------------------------------------- repeat_interleave
 cdef Op REPEAT_INTERLEAVE = Op("repeat_interleave(Tensor repeats, *, int? output_size=None) -> Tensor")
 
-cdef TensorBase repeat_interleave_kernel(TensorBase repeats, object output_size):
+@REPEAT_INTERLEAVE.kernel
+def repeat_interleave_kernel(TensorBase repeats, output_size):
     """0 repeats[0] times, 1 repeats[1] times, and so on."""
     cdef ssize total, at = 0, count
     cdef TensorBase out
@@ -330,8 +345,6 @@ cdef TensorBase repeat_interleave_kernel(TensorBase repeats, object output_size)
             to[at] = index
             at += 1
     return out
-
-REPEAT_INTERLEAVE.c_kernel = <void*>repeat_interleave_kernel
 
 
 cdef TensorBase one_for_each(TensorBase repeats, ssize n):

@@ -9,6 +9,7 @@ from tensorlab._core.dtypes cimport NO_DTYPE, dtype as dtype_class, dtype_code, 
 from tensorlab._core.graph.graph cimport as_view
 from tensorlab._core.layout cimport (
     MAX_NDIM,
+    contiguous_strides,
     plain_ints,
     read_sizes,
     shape_text,
@@ -17,7 +18,7 @@ from tensorlab._core.layout cimport (
     wrap_dim,
 )
 from tensorlab._core.loops.iterator cimport copy_into
-from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_beside, set_layout
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, result_beside, set_layout
 from tensorlab.ops.copying cimport run_contiguous
 from tensorlab.ops.dimensions cimport is_unwatched
 from tensorlab.ops.memory_formats cimport as_ints
@@ -81,13 +82,12 @@ cdef TensorBase viewed(TensorBase x, int ndim, const ssize* sizes, str where):
                                 f"copying; use reshape")
     return alias_as(x, ndim, sizes, strides, x.data_)
 
-cdef TensorBase view_kernel(TensorBase x, object size):
+@VIEW.infer
+def view_infer(TensorBase x, size):
     cdef ssize[MAX_NDIM] sizes
     cdef int ndim = read_sizes(size, sizes, "view")
     infer_sizes(x, ndim, sizes, "view")
     return viewed(x, ndim, sizes, "view")
-
-VIEW.c_kernel = <void*>view_kernel
 
 cdef TensorBase view_to(TensorBase x, int ndim, const ssize* sizes, str where):
     """The product of the sizes is x's number of elements."""
@@ -140,7 +140,8 @@ def view_as(TensorBase self not None, TensorBase other not None):
 
 cdef Op VIEW_DTYPE = Op("view_dtype(Tensor(a) x, ScalarType dtype) -> Tensor(a)", records_itself=True)    # that is, not at all
 
-cdef TensorBase view_dtype_kernel(TensorBase x, object dtype):
+@VIEW_DTYPE.infer
+def view_dtype_infer(TensorBase x, dtype):
     """The bytes of x as elements of another type; the last dimension takes up the difference in size."""
     cdef ssize[MAX_NDIM] sizes, strides
     cdef int code = dtype_code(dtype, NO_DTYPE)
@@ -176,8 +177,6 @@ cdef TensorBase view_dtype_kernel(TensorBase x, object dtype):
     out.dtype_ = code
     return out
 
-VIEW_DTYPE.c_kernel = <void*>view_dtype_kernel
-
 
 # ---------------------------------------------------------------- reshape
 # where it has to copy
@@ -187,16 +186,18 @@ cdef Op RESHAPE = Op("reshape(Tensor x, int[] shape) -> Tensor", node="UnsafeVie
 def reshape_derivative(grad, x_shape):
     return view_derivative(grad, x_shape)
 
-cdef TensorBase reshape_kernel(TensorBase x, object shape):
+@RESHAPE.infer
+def reshape_infer(TensorBase x, shape):
     cdef ssize[MAX_NDIM] sizes
     cdef int ndim = read_sizes(shape, sizes, "reshape")
-    cdef TensorBase out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
     infer_sizes(x, ndim, sizes, "reshape")
-    copy_into(out, x)
-    set_layout(out, ndim, sizes, NULL)
-    return out
+    return result_beside(x, x.dtype_, ndim, sizes)
 
-RESHAPE.c_kernel = <void*>reshape_kernel
+@RESHAPE.kernel
+def reshape_kernel(TensorBase out, TensorBase x, shape):
+    cdef ssize[MAX_NDIM] strides
+    contiguous_strides(x.ndim_, x.sizes, strides)
+    copy_into(alias_as(out, x.ndim_, x.sizes, strides, out.data_), x)
 
 cdef TensorBase reshape_to(TensorBase x, int ndim, const ssize* sizes):
     """A view if there is one, else a copy."""

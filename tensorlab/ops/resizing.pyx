@@ -19,7 +19,8 @@ from tensorlab.errors import DTypeError, GradientError, MemoryLayoutError, Shape
 # ---------------------------------------------------------------- resize_
 cdef Op RESIZE_ = Op("resize_(Tensor(a!) x, int[] size) -> Tensor(a!)", records_itself=True)
 
-cdef TensorBase resize_kernel(TensorBase x, object size):
+@RESIZE_.compose
+def resize_in_place(TensorBase x, size):
     cdef ssize[MAX_NDIM] sizes
     cdef int ndim = read_sizes(size, sizes, "resize_"), i
     cdef bint same = ndim == x.ndim_
@@ -36,8 +37,6 @@ cdef TensorBase resize_kernel(TensorBase x, object size):
         resize_tensor(x, ndim, sizes)
         bump_version(x)
     return x
-
-RESIZE_.c_kernel = <void*>resize_kernel
 
 def resize_(TensorBase self not None, *sizes, memory_format=None):
     """Give the tensor another shape, row-major, over its storage, which grows if it must.
@@ -73,7 +72,8 @@ def resize_as_(TensorBase input not None, TensorBase the_template not None, *, m
 cdef Op SET_ = Op("set_(Tensor(a!) x, Any source=None, int storage_offset=0, int[]? size=None, int[]? stride=None) -> Tensor(a!)",
                   records_itself=True)
 
-cdef TensorBase set_kernel(TensorBase x, object source, object storage_offset, object size, object stride):
+@SET_.compose
+def set_in_place(TensorBase x, source, storage_offset, size, stride):
     if should_record(x):
         raise GradientError("set_: a tensor that requires grad cannot be given other memory; do it under no_grad, or "
                             "to its detach()")
@@ -96,8 +96,6 @@ cdef TensorBase set_kernel(TensorBase x, object source, object storage_offset, o
     x.creation = VIEW_DEFAULT
     bump_version(x)
     return x
-
-SET_.c_kernel = <void*>set_kernel
 
 def set_(TensorBase self not None, source=None, storage_offset=0, size=None, stride=None):
     """Make the tensor show other memory: that of a tensor, or a storage with a layout; nothing if no source is given.

@@ -29,7 +29,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
-from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
+from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of, result_beside
 from tensorlab.ops.sorted_values cimport sorted_values
 
 from tensorlab._core.dtypes import promote_types
@@ -112,8 +112,8 @@ cdef bint have_same_rows(TensorBase x, TensorBase y) noexcept:
     return x.ndim_ == y.ndim_
 
 
-cdef TensorBase searchsorted_result(TensorBase rows, TensorBase values, object out_int32, object right, TensorBase sorter):
-    """A tensor for the results, if the arguments fit one another."""
+@SEARCHSORTED.infer
+def searchsorted_infer(TensorBase rows, TensorBase values, out_int32, right, TensorBase sorter):
     if rows.ndim_ == 0:
         raise ShapeError("searchsorted: the sorted numbers must have at least one dimension")
     if rows.dtype_ != values.dtype_:
@@ -130,12 +130,12 @@ cdef TensorBase searchsorted_result(TensorBase rows, TensorBase values, object o
                              f"{shape_text(rows.ndim_, rows.sizes)}")
         check_same_place(rows, sorter, "searchsorted")
     check_same_place(rows, values, "searchsorted")
-    return empty_beside(values, INT32 if out_int32 else INT64, values.ndim_, values.sizes)
+    return result_beside(values, INT32 if out_int32 else INT64, values.ndim_, values.sizes)
 
-
-cdef TensorBase searchsorted_kernel(TensorBase rows, TensorBase values, object out_int32, object right, TensorBase sorter):
-    cdef bint behind = right, is_good
-    cdef TensorBase out = searchsorted_result(rows, values, out_int32, right, sorter), found = out, wanted, sequence, order
+@SEARCHSORTED.kernel
+def searchsorted_kernel(TensorBase out, TensorBase rows, TensorBase values, out_int32, bint right, TensorBase sorter):
+    cdef bint is_good
+    cdef TensorBase found = out, wanted, sequence, order
     cdef int dtype = UINT8 if rows.dtype_ == BOOL else kernel_dtype(rows.dtype_)
     cdef search_loop loop = loop_for(dtype)
     cdef ssize length = rows.sizes[rows.ndim_ - 1], inner = values.sizes[values.ndim_ - 1] if values.ndim_ > 0 else 1, i
@@ -151,20 +151,16 @@ cdef TensorBase searchsorted_kernel(TensorBase rows, TensorBase values, object o
         found = empty_beside(values, INT64, values.ndim_, values.sizes)
     with nogil:
         is_good = loop(memory_of(sequence), memory_of(wanted), sorted_by, <int64_t*>memory_of(found), wanted.numel_, inner,
-                       length, rows.ndim_ == 1, behind)
+                       length, rows.ndim_ == 1, right)
     if not is_good:                                     # another thread writes to the sorter
         raise bad_sorter(length)
     if found is not out:
         copy_into(out, found)
-    return out
 
 
 cdef object bad_sorter(ssize length):
     return IndexOutOfRange(f"searchsorted: the sorter has an index that is out of range for rows of {length} numbers; valid are "
                            f"0 to {length - 1}")
-
-SEARCHSORTED.c_kernel = <void*>searchsorted_kernel
-SEARCHSORTED.shape_rule = <void*>searchsorted_result
 
 
 cdef tuple beside_number(TensorBase x, object value):

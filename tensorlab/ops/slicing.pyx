@@ -22,9 +22,10 @@ from tensorlab._core.layout cimport (
     wrap_dim,
 )
 from tensorlab._core.loops.iterator cimport copy_into
-from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_beside, empty_like
+from tensorlab._core.state.devices cimport ON_META
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_beside, result_beside, result_like, tensor_on
 from tensorlab.ops.dimensions cimport is_unwatched
-from tensorlab.ops.filling cimport zeros_beside
+from tensorlab.ops.filling cimport fill_zero, zeros_beside
 from tensorlab.ops.strided cimport accumulate_into
 
 from tensorlab.errors import ArgumentTypeError, DimensionError, IndexOutOfRange, MemoryLayoutError, ShapeError
@@ -53,33 +54,29 @@ cdef TensorBase checked_part(TensorBase out, TensorBase source, object view, obj
 cdef TensorBase part_of_zeros(TensorBase out, TensorBase grad, object view, object where):
     return checked_part(out, grad, view, where, "view_backward", "the gradient")
 
-cdef TensorBase view_backward_result(TensorBase grad, object shape, object view, object where):
+@VIEW_BACKWARD.infer
+def view_backward_infer(TensorBase grad, shape, view, where):
     cdef ssize[MAX_NDIM] sizes
     cdef int ndim = read_sizes(shape, sizes, "view_backward")
-    cdef TensorBase out = zeros_beside(grad, grad.dtype_, ndim, sizes)
-    part_of_zeros(out, grad, view, where)
-    return out
+    part_of_zeros(tensor_on(ON_META, grad.dtype_, ndim, sizes, NULL), grad, view, where)
+    return result_beside(grad, grad.dtype_, ndim, sizes)
 
-cdef TensorBase view_backward_kernel(TensorBase grad, object shape, object view, object where):
+@VIEW_BACKWARD.kernel
+def view_backward_kernel(TensorBase out, TensorBase grad, shape, view, where):
     """Zeros, but for the part `view(zeros, *where)`, which is `grad`; places that it shows twice get the sum."""
-    cdef ssize[MAX_NDIM] sizes
-    cdef int ndim = read_sizes(shape, sizes, "view_backward")
-    cdef TensorBase out = zeros_beside(grad, grad.dtype_, ndim, sizes), wide, kept
-    cdef TensorBase part = part_of_zeros(out, grad, view, where)
+    cdef TensorBase part, wide, kept
+    fill_zero(out)
+    part = part_of_zeros(out, grad, view, where)
     if not may_have_internal_overlap(part.ndim_, part.sizes, part.strides):
         copy_into(part, grad)
     elif kernel_dtype(grad.dtype_) == grad.dtype_:
         accumulate_into(part, grad)
     else:                                               # half types are summed in float32
-        wide = zeros_beside(grad, kernel_dtype(grad.dtype_), ndim, sizes)
+        wide = zeros_beside(grad, kernel_dtype(grad.dtype_), out.ndim_, out.sizes)
         kept = empty_beside(wide, wide.dtype_, grad.ndim_, grad.sizes)
         copy_into(kept, grad)
         accumulate_into(part_of_zeros(wide, grad, view, where), kept)
         copy_into(out, wide)
-    return out
-
-VIEW_BACKWARD.c_kernel = <void*>view_backward_kernel
-VIEW_BACKWARD.shape_rule = <void*>view_backward_result
 
 
 # ---------------------------------------------------------------- view_scatter
@@ -95,19 +92,22 @@ def view_scatter_derivative_x(grad, view, where):
 def view_scatter_derivative_source(grad, view, where):
     return run_tuple(view, (grad, *where))
 
-cdef TensorBase view_scatter_kernel(TensorBase x, TensorBase source, object view, object where):
-    """A copy of x in which the part `view(x, *where)` is `source`. On meta nothing is copied."""
-    cdef TensorBase out = empty_like(x, x.dtype_), part
+@VIEW_SCATTER.infer
+def view_scatter_infer(TensorBase x, TensorBase source, view, where):
+    cdef TensorBase out = result_like(x, x.dtype_), part
     check_same_place(x, source, "view_scatter")
-    part = checked_part(out, source, view, where, "view_scatter", "the source")
+    part = checked_part(tensor_on(ON_META, x.dtype_, x.ndim_, out.sizes, out.strides), source, view, where, "view_scatter",
+                        "the source")
     if may_have_internal_overlap(part.ndim_, part.sizes, part.strides):
         raise MemoryLayoutError(f"view_scatter: {(<Op>view).name} shows places of x several times; which element of the source "
                                 f"they should get is not defined")
-    copy_into(out, x)
-    copy_into(part, source)
     return out
 
-VIEW_SCATTER.c_kernel = <void*>view_scatter_kernel
+@VIEW_SCATTER.kernel
+def view_scatter_kernel(TensorBase out, TensorBase x, TensorBase source, view, where):
+    """A copy of x in which the part `view(x, *where)` is `source`."""
+    copy_into(out, x)
+    copy_into(checked_part(out, source, view, where, "view_scatter", "the source"), source)
 
 
 # ---------------------------------------------------------------- select
@@ -140,13 +140,12 @@ cdef int read_place(TensorBase x, object dim, object index, int* at, ssize* i) e
         i[0] += x.sizes[at[0]]
     return 0
 
-cdef TensorBase select_kernel(TensorBase x, object dim, object index):
+@SELECT.infer
+def select_infer(TensorBase x, dim, index):
     cdef int at
     cdef ssize i
     read_place(x, dim, index, &at, &i)
     return selected(x, at, i)
-
-SELECT.c_kernel = <void*>select_kernel
 
 
 def select(TensorBase input not None, dim, index):
@@ -187,7 +186,8 @@ cdef TensorBase part_of(TensorBase x, int dim, ssize start, ssize length, ssize 
                     x.data_ + start * x.strides[dim] * item_size[x.dtype_])
 
 
-cdef TensorBase slice_kernel(TensorBase x, object dim, object start, object length, object step):
+@SLICE.infer
+def slice_infer(TensorBase x, dim, start, length, step):
     cdef ssize first = start, n = length, by = step
     cdef int at = wrap_dim(dim, x.ndim_, "slice")
     if x.ndim_ == 0:
@@ -197,8 +197,6 @@ cdef TensorBase slice_kernel(TensorBase x, object dim, object start, object leng
         raise IndexOutOfRange(f"slice: start {first}, length {n} and step {by} do not fit in dimension {at}, which has size "
                               f"{x.sizes[at]}")
     return part_of(x, at, first, n, by)
-
-SLICE.c_kernel = <void*>slice_kernel
 
 cdef TensorBase slice_dim(TensorBase x, int dim, ssize start, ssize length, ssize step):
     """start, start + step, ...: `length` indices, all in range."""
@@ -278,7 +276,9 @@ cdef TensorBase diagonal_kernel(TensorBase x, object offset, object dim1, object
     strides[ndim] = x.strides[first] + x.strides[second]
     return alias_as(x, ndim + 1, sizes, strides, data)
 
-DIAGONAL.c_kernel = <void*>diagonal_kernel
+@DIAGONAL.infer
+def diagonal_infer(TensorBase x, offset, dim1, dim2):
+    return diagonal_kernel(x, offset, dim1, dim2)
 
 def diagonal(TensorBase input not None, offset=0, dim1=0, dim2=1):
     """A view of a diagonal of two dimensions, which come together as the last one.
@@ -325,7 +325,9 @@ cdef TensorBase unfold_kernel(TensorBase x, object dimension, object size, objec
         strides[at] = x.strides[at] * by
     return alias_as(x, x.ndim_ + 1, sizes, strides, x.data_)
 
-UNFOLD.c_kernel = <void*>unfold_kernel
+@UNFOLD.infer
+def unfold_infer(TensorBase x, dimension, size, step):
+    return unfold_kernel(x, dimension, size, step)
 
 def unfold(TensorBase self not None, dimension, size, step):
     """A view of all windows of a dimension; the windows' elements become the last dimension.

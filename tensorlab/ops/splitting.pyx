@@ -54,7 +54,9 @@ def split_with_sizes_derivative(grads, x_shape, dim, lengths):
     return join_gradients(grads, x_shape, dim, lengths)
 
 
-cdef tuple split_kernel(TensorBase x, object dim, object lengths):
+@SPLIT_WITH_SIZES.infer
+@SPLIT.infer
+def split_infer(TensorBase x, dim, lengths):
     """Views of `lengths` indices each, one after the other."""
     cdef list outputs = []
     cdef ssize start = 0, length, size
@@ -76,8 +78,6 @@ cdef tuple split_kernel(TensorBase x, object dim, object lengths):
             return tuple(outputs)
     raise ShapeError(f"split_with_sizes: the sizes {lengths} must be at least 0 and add up to {size}, the size of dimension "
                      f"{at}")
-
-SPLIT.c_kernel = SPLIT_WITH_SIZES.c_kernel = <void*>split_kernel
 
 
 cdef object cut_evenly(TensorBase x, int dim, ssize length):
@@ -173,7 +173,8 @@ def unbind_derivative(grads, x_shape, dim):
     cdef object like = next(one for one in grads if one is not None)
     return run_stack(filled(grads, like, [shape] * len(grads)), at)
 
-cdef tuple unbind_kernel(TensorBase x, object dim):
+@UNBIND.infer
+def unbind_infer(TensorBase x, dim):
     cdef ssize[MAX_NDIM] sizes, strides
     cdef list outputs = []
     cdef int at, i
@@ -188,8 +189,6 @@ cdef tuple unbind_kernel(TensorBase x, object dim):
         let_interrupt(k)
         outputs.append(alias_as(x, x.ndim_ - 1, sizes, strides, x.data_ + k * x.strides[at] * item_size[x.dtype_]))
     return tuple(outputs)
-
-UNBIND.c_kernel = <void*>unbind_kernel
 
 def unbind(TensorBase input not None, dim=0):
     """Views of all indices of a dimension, which disappears.

@@ -24,10 +24,18 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.graph.graph cimport ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, ssize
 from tensorlab._core.loops.iterator cimport copy_into
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, is_meta, memory_of
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, memory_of
 from tensorlab.ops.extrema cimport largest_into
 from tensorlab.ops.filling cimport fill_number
-from tensorlab.ops.reduction_iterator cimport Reducer, finalize_loop, read_dims, reduced_count, reduced_tensor, run_reduction
+from tensorlab.ops.reduction_iterator cimport (
+    Reducer,
+    finalize_loop,
+    read_dims,
+    reduced_count,
+    reduced_result,
+    reduced_tensor,
+    run_reduction,
+)
 from tensorlab.ops.reductions cimport divide_totals, keep_dims, set_reducer
 from tensorlab.ops.inner_loops cimport exp_nonpositive, exp_shifted, pairwise_sum
 
@@ -139,7 +147,7 @@ cdef TensorBase first_elements(TensorBase x, unsigned int mask, bint keepdim, in
 cdef TensorBase centre_of(TensorBase x, unsigned int mask, bint keepdim, int kernel, ssize n):
     """The mean, computed from differences to the first element."""
     cdef TensorBase out = reduced_tensor(kernel, x, mask, keepdim), first
-    if x.numel_ == 0 or is_meta(x):
+    if x.numel_ == 0:
         return out
     first = first_elements(x, mask, keepdim, kernel)
     run_reduction(&differences_reducers[kernel == FLOAT64], out, x, mask, first, divide_totals(kernel), n)
@@ -149,30 +157,30 @@ cdef TensorBase centre_of(TensorBase x, unsigned int mask, bint keepdim, int ker
         add_loop(<float*>out.data_, <float*>first.data_, out.numel_)
     return out
 
-cdef TensorBase spread_of(str where, TensorBase x, object dim, bint keepdim, double correction, bint is_std):
-    """The variance or its root: sum((x - mean)**2) / (n - correction)."""
-    cdef int ndim = ndim_of(x), kernel = kernel_dtype(x.dtype_)      # dim holds plain ints
+cdef TensorBase spread_result(TensorBase x, object dim, bint keepdim, double correction, str where):
+    """Of a variance or its root."""
+    cdef int ndim = ndim_of(x)                          # dim holds plain ints
     cdef unsigned int mask
-    cdef ssize n
-    cdef double divisor
-    cdef finalize_loop finalize_totals = divide_totals(kernel)
-    cdef TensorBase centre, out
     if not is_floating(x.dtype_):
         raise DTypeError(f"{where}: needs a floating tensor, not {dtype_object(x.dtype_)}; convert it with .float()")
     mask = read_dims(dim, ndim, where)
-    n = reduced_count(x, mask)
-    divisor = n - correction
+    if reduced_count(x, mask) - correction <= 0:
+        warnings.warn(f"{where}: {reduced_count(x, mask)} elements with a correction of {correction:g} leave nothing to divide by: "
+                      f"the result is nan or infinite; pass a smaller correction", UserWarning)
+    return reduced_result(x.dtype_, x, mask, keepdim)
+
+cdef int spread_to(TensorBase out, TensorBase x, object dim, bint keepdim, double correction, bint is_std) except -1:
+    """The variance or its root: sum((x - mean)**2) / (n - correction)."""
+    cdef int kernel = kernel_dtype(x.dtype_)
+    cdef unsigned int mask = read_dims(dim, x.ndim_, "var")
+    cdef ssize n = reduced_count(x, mask)
+    cdef double divisor = n - correction
+    cdef finalize_loop finalize_totals = divide_totals(kernel)
     if is_std:
         finalize_totals = (<finalize_loop>divide_and_root_loop[double] if kernel == FLOAT64 else
                            <finalize_loop>divide_and_root_loop[float])
-    centre = centre_of(x, mask, keepdim, kernel, n)
-    out = reduced_tensor(x.dtype_, x, mask, keepdim)
-    if divisor <= 0:
-        warnings.warn(f"{where}: {n} elements with a correction of {correction:g} leave nothing to divide by: the result is nan "
-                      f"or infinite; pass a smaller correction", UserWarning)
-    run_reduction(&squares_reducers[kernel == FLOAT64], out, x, mask, centre, finalize_totals,
-                  divisor if divisor > 0 else 0)
-    return out
+    return run_reduction(&squares_reducers[kernel == FLOAT64], out, x, mask, centre_of(x, mask, keepdim, kernel, n),
+                         finalize_totals, divisor if divisor > 0 else 0)
 
 cdef double correction_of(object unbiased, object correction) except? -1:
     """What is subtracted from the count: 1 unless told otherwise (Bessel's correction)."""
@@ -181,13 +189,21 @@ cdef double correction_of(object unbiased, object correction) except? -1:
 cdef Op VAR = Op("var(Tensor x, int[]? dim=None, bool keepdim=False, *, float correction=1.0) -> Tensor")
 cdef Op STD = Op("std(Tensor x, int[]? dim=None, bool keepdim=False, *, float correction=1.0) -> Tensor")
 
-cdef TensorBase var_kernel(TensorBase x, object dim, object keepdim, object correction):
-    return spread_of("var", x, dim, keepdim, correction, False)
+@VAR.infer
+def var_infer(TensorBase x, dim, bint keepdim, double correction):
+    return spread_result(x, dim, keepdim, correction, "var")
 
-cdef TensorBase std_kernel(TensorBase x, object dim, object keepdim, object correction):
-    return spread_of("std", x, dim, keepdim, correction, True)
+@VAR.kernel
+def var_kernel(TensorBase out, TensorBase x, dim, bint keepdim, double correction):
+    spread_to(out, x, dim, keepdim, correction, False)
 
-VAR.c_kernel, STD.c_kernel = <void*>var_kernel, <void*>std_kernel
+@STD.infer
+def std_infer(TensorBase x, dim, bint keepdim, double correction):
+    return spread_result(x, dim, keepdim, correction, "std")
+
+@STD.kernel
+def std_kernel(TensorBase out, TensorBase x, dim, bint keepdim, double correction):
+    spread_to(out, x, dim, keepdim, correction, True)
 
 cdef object var_gradient(TensorBase grad, TensorBase x, object dim, bint keepdim, double correction):
     cdef double divisor = reduced_count(x, read_dims(dim, ndim_of(x), "var")) - correction
@@ -295,20 +311,21 @@ set_reducer(&exponentials_reducers[1], FLOAT64, &exponentials_rows[double],
 # ---------------------------------------------------------------- logsumexp
 cdef Op LOGSUMEXP = Op("logsumexp(Tensor x, int[] dim, bool keepdim=False) -> Tensor")
 
-cdef TensorBase logsumexp_result(TensorBase x, object dim, object keepdim):
-    cdef bint keeps = keepdim
+@LOGSUMEXP.infer
+def logsumexp_infer(TensorBase x, dim, bint keepdim):
     cdef unsigned int mask = read_dims(dim, ndim_of(x), "logsumexp")
     if not is_floating(x.dtype_):
         raise DTypeError(f"logsumexp: needs a floating tensor, not {dtype_object(x.dtype_)}; convert it with .float()")
-    return reduced_tensor(x.dtype_, x, mask, keeps)
+    return reduced_result(x.dtype_, x, mask, keepdim)
 
-cdef TensorBase logsumexp_kernel(TensorBase x, object dim, object keepdim):
-    cdef TensorBase out = logsumexp_result(x, dim, keepdim), totals = out, top, shifts
+@LOGSUMEXP.kernel
+def logsumexp_kernel(TensorBase out, TensorBase x, dim, keepdim):
+    cdef TensorBase totals = out, top, shifts
     cdef unsigned int mask = read_dims(dim, x.ndim_, "logsumexp")
     cdef int kernel = kernel_dtype(x.dtype_)
     if reduced_count(x, mask) == 0:
         fill_number(out, -INFINITY, "logsumexp")
-        return out
+        return
     if kernel != x.dtype_:
         totals = empty_beside(x, kernel, out.ndim_, out.sizes)
     top = empty_beside(x, kernel, out.ndim_, out.sizes)
@@ -324,9 +341,6 @@ cdef TensorBase logsumexp_kernel(TensorBase x, object dim, object keepdim):
         shift_back_loop(<float*>memory_of(totals), <float*>memory_of(shifts), <float*>memory_of(top), out.numel_)
     if totals is not out:
         copy_into(out, totals)
-    return out
-
-LOGSUMEXP.c_kernel, LOGSUMEXP.shape_rule = <void*>logsumexp_kernel, <void*>logsumexp_result
 
 @LOGSUMEXP.derivative("x")
 def logsumexp_derivative(grad, x, out, dim, keepdim):

@@ -35,7 +35,7 @@ from tensorlab._core.loops.loop_nest cimport (
     start_counter,
 )
 from tensorlab._core.state.modes cimport set_grad_mode, thread_state
-from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_beside, memory_of, offset_of
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_beside, is_meta, memory_of, offset_of
 from tensorlab.ops.filling cimport fill_number, zeros_beside
 from tensorlab.ops.dimensions cimport change_layout, check_layout_change
 
@@ -129,14 +129,13 @@ cdef Op AS_STRIDED = Op("as_strided(Tensor(a) x, int[] size, int[] stride, int s
 def as_strided_derivative(grad, x_shape, size, stride, storage_offset, x_stride, x_offset):
     return run_restride(<TensorBase?>grad, size, stride, storage_offset, x_shape, x_stride, x_offset, True)
 
-cdef TensorBase as_strided_kernel(TensorBase x, object size, object stride, object storage_offset, object x_stride,
-                                  object x_offset):
+@AS_STRIDED.infer
+def as_strided_infer(TensorBase x, size, stride, storage_offset, x_stride,
+                                  x_offset):
     cdef Geometry to
     read_geometry(&to, size, stride, storage_offset, "as_strided")
     check_bounds(x, &to, "as_strided")
     return alias_as(x, to.ndim, to.sizes, to.strides, x.storage_.address + to.offset * item_size[x.dtype_])
-
-AS_STRIDED.c_kernel = <void*>as_strided_kernel
 
 cdef tuple geometry_arguments(TensorBase x, object size, object stride, object storage_offset):
     """The op's arguments from those of the public functions."""
@@ -174,8 +173,8 @@ set_as_strided(as_strided)
 
 cdef Op AS_STRIDED_ = inplace_op(AS_STRIDED)
 
-cdef TensorBase as_strided_inplace_kernel(TensorBase self, object size, object stride, object storage_offset, object x_stride,
-                                          object x_offset):
+def as_strided_in_place(TensorBase self, size, stride, storage_offset, x_stride,
+                                          x_offset):
     cdef Geometry to
     check_layout_change(AS_STRIDED, self)
     read_geometry(&to, size, stride, storage_offset, "as_strided_")
@@ -183,7 +182,8 @@ cdef TensorBase as_strided_inplace_kernel(TensorBase self, object size, object s
     return change_layout(AS_STRIDED, self, (self, size, stride, storage_offset, x_stride, x_offset), to.ndim, to.sizes,
                          to.strides, self.storage_.address + to.offset * item_size[self.dtype_])
 
-AS_STRIDED_.c_kernel, AS_STRIDED_.records_itself = <void*>as_strided_inplace_kernel, True
+AS_STRIDED_.compose(as_strided_in_place)
+AS_STRIDED_.records_itself = True
 
 def as_strided_(TensorBase self not None, size, stride, storage_offset=None):
     """`as_strided` of the tensor itself."""
@@ -252,12 +252,14 @@ cdef TensorBase restride_result(TensorBase x, object size, object stride, object
     return read_as(memory, &writes) if x.numel_ > 0 and extent(writes.ndim, writes.sizes, writes.strides) > 0 else memory
 
 
-cdef TensorBase restride_kernel(TensorBase x, object size, object stride, object offset, object target_size,
-                                object target_stride, object target_offset, object divides_by_target):
+@RESTRIDE.kernel
+def restride_kernel(TensorBase x, size, stride, offset, target_size, target_stride, target_offset, bint divides_by_target):
     cdef Geometry reads, writes
     cdef Geometry* divisor = &writes if divides_by_target else &reads
     cdef TensorBase memory, counts, kept = x, y, out
     cdef int dtype = kernel_dtype(x.dtype_)
+    if is_meta(x):
+        return restride_result(x, size, stride, offset, target_size, target_stride, target_offset, divides_by_target)
     read_geometries(x, &reads, &writes, size, stride, offset, target_size, target_stride, target_offset)
     memory = start_restride(x, &reads, &writes, dtype)
     if x.numel_ == 0 or extent(writes.ndim, writes.sizes, writes.strides) == 0:
@@ -286,9 +288,6 @@ cdef TensorBase restride_kernel(TensorBase x, object size, object stride, object
     out = read_as(memory, &writes)
     # a view, as PyTorch's is; when the backward pass is recorded, it has a history of its own instead
     return out if thread_state().grad_enabled else as_view(memory, out, VIEW_DEFAULT)
-
-RESTRIDE.c_kernel = <void*>restride_kernel
-RESTRIDE.shape_rule = <void*>restride_result
 
 
 cdef TensorBase read_as(TensorBase memory, Geometry* geometry):

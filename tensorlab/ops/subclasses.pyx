@@ -17,12 +17,11 @@ cdef Op AS_SUBCLASS = Op("as_subclass(Tensor(a) x, Class cls) -> Tensor(a)", nod
 def as_subclass_derivative(grad):
     return grad
 
-cdef TensorBase as_subclass_kernel(TensorBase x, object cls):
+@AS_SUBCLASS.infer
+def as_subclass_infer(TensorBase x, cls):
     if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
         raise TypeError(f"as_subclass: the class is {cls!r}; expected one that inherits tensorlab.Tensor")
     return subclass_of(x, cls, False)
-
-AS_SUBCLASS.c_kernel = <void*>as_subclass_kernel
 
 def as_subclass(TensorBase self not None, cls):
     """The same elements as a tensor of class `cls`: a view, through which gradients flow back.

@@ -22,21 +22,21 @@ from tensorlab._core.dtypes cimport (
     promotion,
 )
 from tensorlab._core.layout cimport MAX_NDIM, int_argument, plain_ints, ssize, wrap_dim
-from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
+from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.loops.loop_nest cimport (
     IndexCounter,
     count_along,
     next_index,
     start_counter,
 )
-from tensorlab._core.state.devices cimport ON_META
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_tensor, memory_of, tensor_on
+from tensorlab._core.state.devices cimport ON_CPU
+from tensorlab._core.tensor cimport TensorBase, alias_as, memory_of, pending_tensor, result_beside
 from tensorlab.ops.copying cimport run_row_major_clone
-from tensorlab.ops.factories cimport check_layout, device_or_default
-from tensorlab.ops.filling cimport zeros_beside, zeros_tensor
+from tensorlab.ops.factories cimport check_layout, device_or_default, strided_result
+from tensorlab.ops.filling cimport fill_zero
 from tensorlab.ops.joining cimport read_tensors
 from tensorlab.ops.reshaping cimport reshape_to
-from tensorlab.ops.reductions cimport sum_into
+from tensorlab.ops.reductions cimport sum_to
 from tensorlab.ops.slicing cimport diagonal_kernel
 
 from tensorlab.errors import ShapeError, UnsupportedDType
@@ -99,20 +99,31 @@ cdef int check_matrix(TensorBase x, str where) except -1:
     return 0
 
 
-cdef TensorBase triangle_kernel(Op op, TensorBase x, object diagonal):
-    cdef ssize checked = diagonal
-    cdef TensorBase out
-    check_matrix(x, op.name)
-    out = x if op.writes else contiguous_copy(x)
-    clear_triangle(out, checked, op is TRIL or op is TRIL_)
-    return out
+@TRIL.infer
+def tril_infer(TensorBase x, ssize diagonal):
+    check_matrix(x, "tril")
+    return result_beside(x, x.dtype_, x.ndim_, x.sizes)
 
-cdef TensorBase triangle_shape(Op op, TensorBase x, object diagonal):
-    check_matrix(x, op.name)
-    return x if op.writes else empty_beside(x, x.dtype_, x.ndim_, x.sizes)
+@TRIL.kernel
+def tril_kernel(TensorBase out, TensorBase x, ssize diagonal):
+    triangle_to(out, x, diagonal, True)
 
-cdef Op TRIL_ = inplace_op(TRIL, <void*>triangle_kernel, <void*>triangle_shape)
-cdef Op TRIU_ = inplace_op(TRIU, <void*>triangle_kernel, <void*>triangle_shape)
+@TRIU.infer
+def triu_infer(TensorBase x, ssize diagonal):
+    check_matrix(x, "triu")
+    return result_beside(x, x.dtype_, x.ndim_, x.sizes)
+
+@TRIU.kernel
+def triu_kernel(TensorBase out, TensorBase x, ssize diagonal):
+    triangle_to(out, x, diagonal, False)
+
+cdef int triangle_to(TensorBase out, TensorBase x, ssize diagonal, bint keep_lower) except -1:
+    if out is not x:
+        copy_into(out, x)
+    return clear_triangle(out, diagonal, keep_lower)
+
+cdef Op TRIL_ = inplace_op(TRIL)
+cdef Op TRIU_ = inplace_op(TRIU)
 
 
 def tril(TensorBase input not None, diagonal=0, *, out=None):
@@ -195,32 +206,28 @@ cdef Triangle read_triangle(object row, object col, object offset, bint lower, o
     return triangle
 
 
-cdef TensorBase triangle_indices(object row, object col, object offset, bint lower, object dtype, str where):
+cdef int write_indices(TensorBase out, object row, object col, object offset, bint lower, object dtype, str where) except -1:
     cdef Triangle triangle = read_triangle(row, col, offset, lower, dtype, where)
-    cdef ssize[2] sizes
     cdef ssize n = 0, i, j, first, last
-    cdef TensorBase out
-    sizes[0], sizes[1] = 2, triangle.count
-    out = empty_tensor(triangle.dtype, 2, sizes)
     for i in range(triangle.start, triangle.stop):
         first = 0 if lower else min(max(i + triangle.above, 0), triangle.columns)
         last = min(max(i + triangle.above + 1, 0), triangle.columns) if lower else triangle.columns
         for j in range(first, last):
             if triangle.dtype == INT64:
                 (<int64_t*>memory_of(out))[n] = i
-                (<int64_t*>memory_of(out))[n + sizes[1]] = j
+                (<int64_t*>memory_of(out))[n + triangle.count] = j
             else:
                 (<int32_t*>memory_of(out))[n] = <int32_t>i
-                (<int32_t*>memory_of(out))[n + sizes[1]] = <int32_t>j
+                (<int32_t*>memory_of(out))[n + triangle.count] = <int32_t>j
             n += 1
-    return out
+    return 0
 
 
-cdef TensorBase triangle_indices_shape(object row, object col, object offset, bint lower, object dtype, str where):
+cdef TensorBase indices_result(object row, object col, object offset, bint lower, object dtype, object device, str where):
     cdef Triangle triangle = read_triangle(row, col, offset, lower, dtype, where)
     cdef ssize[2] sizes
     sizes[0], sizes[1] = 2, triangle.count
-    return tensor_on(ON_META, triangle.dtype, 2, sizes, NULL)
+    return strided_result(triangle.dtype, 2, sizes, NULL, device, where)
 
 
 cdef Op TRIL_INDICES = Op("tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=None, Device? device=None) "
@@ -228,20 +235,21 @@ cdef Op TRIL_INDICES = Op("tril_indices(int row, int col, int offset=0, *, Scala
 cdef Op TRIU_INDICES = Op("triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=None, Device? device=None) "
                           "-> Tensor")
 
-cdef TensorBase tril_indices_kernel(object row, object col, object offset, object dtype, object device):
-    return triangle_indices(row, col, offset, True, dtype, "tril_indices")
+@TRIL_INDICES.infer
+def tril_indices_infer(row, col, offset, dtype, device):
+    return indices_result(row, col, offset, True, dtype, device, "tril_indices")
 
-cdef TensorBase triu_indices_kernel(object row, object col, object offset, object dtype, object device):
-    return triangle_indices(row, col, offset, False, dtype, "triu_indices")
+@TRIL_INDICES.kernel
+def tril_indices_kernel(TensorBase out, row, col, offset, dtype, device):
+    write_indices(out, row, col, offset, True, dtype, "tril_indices")
 
-cdef TensorBase tril_indices_shape(object row, object col, object offset, object dtype, object device):
-    return triangle_indices_shape(row, col, offset, True, dtype, "tril_indices")
+@TRIU_INDICES.infer
+def triu_indices_infer(row, col, offset, dtype, device):
+    return indices_result(row, col, offset, False, dtype, device, "triu_indices")
 
-cdef TensorBase triu_indices_shape(object row, object col, object offset, object dtype, object device):
-    return triangle_indices_shape(row, col, offset, False, dtype, "triu_indices")
-
-TRIL_INDICES.c_kernel, TRIL_INDICES.shape_rule = <void*>tril_indices_kernel, <void*>tril_indices_shape
-TRIU_INDICES.c_kernel, TRIU_INDICES.shape_rule = <void*>triu_indices_kernel, <void*>triu_indices_shape
+@TRIU_INDICES.kernel
+def triu_indices_kernel(TensorBase out, row, col, offset, dtype, device):
+    write_indices(out, row, col, offset, False, dtype, "triu_indices")
 
 
 def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
@@ -269,11 +277,11 @@ cdef Op DIAG_EMBED = Op("diag_embed(Tensor x, int offset=0, int dim1=-2, int dim
 def diag_embed_derivative(grad, offset, dim1, dim2):
     return diagonal_of(grad, offset, dim1, dim2)
 
-cdef TensorBase diag_embed_kernel(TensorBase x, object offset, object dim1, object dim2):
+@DIAG_EMBED.infer
+def diag_embed_infer(TensorBase x, offset, dim1, dim2):
     cdef int ndim = x.ndim_ + 1, first, second, i, k = 0
     cdef ssize[MAX_NDIM] sizes
     cdef ssize above = int_argument(offset, "diag_embed", "offset")
-    cdef TensorBase out
     first, second = wrap_dim(dim1, ndim, "diag_embed"), wrap_dim(dim2, ndim, "diag_embed")
     if x.ndim_ == 0 or x.ndim_ == MAX_NDIM:
         raise ShapeError(f"diag_embed: a tensor with 1 to {MAX_NDIM - 1} dimensions is needed, not {x.ndim_}")
@@ -285,11 +293,12 @@ cdef TensorBase diag_embed_kernel(TensorBase x, object offset, object dim1, obje
         else:
             sizes[i] = x.sizes[k]
             k += 1
-    out = zeros_beside(x, x.dtype_, ndim, sizes)
-    copy_into(diagonal_kernel(out, above, first, second), x)
-    return out
+    return result_beside(x, x.dtype_, ndim, sizes)
 
-DIAG_EMBED.c_kernel = <void*>diag_embed_kernel
+@DIAG_EMBED.kernel
+def diag_embed_kernel(TensorBase out, TensorBase x, ssize offset, dim1, dim2):
+    fill_zero(out)
+    copy_into(diagonal_kernel(out, offset, wrap_dim(dim1, out.ndim_), wrap_dim(dim2, out.ndim_)), x)
 
 def diag_embed(TensorBase input not None, offset=0, dim1=-2, dim2=-1):
     """Matrices with the last dimension of `input` on a diagonal, and zeros elsewhere.
@@ -332,15 +341,18 @@ cdef Op TRACE = Op("trace(Tensor x) -> Tensor")
 def trace_derivative(grad, x_shape):
     return grad.new_zeros(x_shape).diagonal_scatter(grad.expand(min(x_shape)))
 
-cdef TensorBase trace_kernel(TensorBase x):
+@TRACE.infer
+def trace_infer(TensorBase x):
     if x.ndim_ != 2:
         raise ShapeError(f"trace: a matrix is needed, not a tensor with {x.ndim_} dimensions; use "
                          f"diagonal(dim1=-2, dim2=-1).sum(-1) for batches")
     if x.dtype_ == BOOL:
         raise UnsupportedDType("trace: bools cannot be summed so; convert with .to() first, or count them with diagonal().sum()")
-    return sum_into(diagonal_kernel(x, 0, 0, 1), 1, False, x.dtype_ if is_floating(x.dtype_) else INT64, NULL, 0)
+    return result_beside(x, x.dtype_ if is_floating(x.dtype_) else INT64, 0, NULL)
 
-TRACE.c_kernel = <void*>trace_kernel
+@TRACE.kernel
+def trace_kernel(TensorBase out, TensorBase x):
+    sum_to(out, diagonal_kernel(x, 0, 0, 1), 1, NULL, 0)
 
 def trace(TensorBase input not None):
     """The sum of a matrix's diagonal; of integers in int64.
@@ -388,16 +400,16 @@ cdef TensorBase as_matrix(TensorBase x):
     sizes[1], strides[1] = x.numel_, x.strides[0] if x.ndim_ == 1 else 1
     return alias_as(x, 2, sizes, strides, x.data_)
 
-cdef TensorBase block_diag_kernel(object tensors, object shapes):
+@BLOCK_DIAG.infer
+def block_diag_infer(tensors, shapes):
     """`shapes` are those of the tensors, for the derivative."""
     cdef list blocks = [as_matrix(<TensorBase>one) for one in tensors]
     cdef ssize[2] sizes
-    cdef ssize row = 0, column = 0
     cdef int dtype
     cdef TensorBase x, out
     if len(blocks) == 0:
         sizes[0], sizes[1] = 1, 0
-        return zeros_tensor(default_float(), 2, sizes)
+        return pending_tensor(ON_CPU, default_float(), 2, sizes, NULL)
     sizes[0] = sizes[1] = 0
     dtype = (<TensorBase>blocks[0]).dtype_
     for one in blocks:
@@ -405,17 +417,22 @@ cdef TensorBase block_diag_kernel(object tensors, object shapes):
         dtype = promotion[dtype][x.dtype_]
         sizes[0] += x.sizes[0]
         sizes[1] += x.sizes[1]
-    out = zeros_beside(<TensorBase>blocks[0], dtype, 2, sizes)
+    out = result_beside(<TensorBase>blocks[0], dtype, 2, sizes)
     for one in blocks:
-        x = <TensorBase>one
-        check_same_place(out, x, "block_diag")
-        copy_into(alias_as(out, 2, x.sizes, out.strides,
-                           out.data_ + (row * out.strides[0] + column) * item_size[dtype]), x)
-        row += x.sizes[0]
-        column += x.sizes[1]
+        check_same_place(out, <TensorBase>one, "block_diag")
     return out
 
-BLOCK_DIAG.c_kernel = <void*>block_diag_kernel
+@BLOCK_DIAG.kernel
+def block_diag_kernel(TensorBase out, tensors, shapes):
+    cdef ssize row = 0, column = 0
+    cdef TensorBase x
+    fill_zero(out)
+    for one in tensors:
+        x = as_matrix(<TensorBase>one)
+        copy_into(alias_as(out, 2, x.sizes, out.strides,
+                           out.data_ + (row * out.strides[0] + column) * item_size[out.dtype_]), x)
+        row += x.sizes[0]
+        column += x.sizes[1]
 
 def block_diag(*tensors):
     """A matrix with the given ones along its diagonal, and zeros elsewhere; vectors count as rows.

@@ -39,7 +39,9 @@ def there(*size):
 def test_a_tensor_is_moved_and_comes_back():
     before = ARRAYS.allocated
     moved, x = there(3, 4)
-    assert str(moved.device) == "arrays" and moved.shape == x.shape and not moved.is_meta
+    assert str(moved.device) == "arrays"
+    assert moved.shape == x.shape
+    assert not moved.is_meta
     assert ARRAYS.allocated == before + 1
     assert torch.equal(moved.cpu(), x)
     assert torch.equal(moved.to("cpu", torch.float64), x.double())

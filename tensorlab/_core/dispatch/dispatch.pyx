@@ -79,7 +79,7 @@ cdef object run(Op op, PyObject** arguments, int n):
 
 cdef object run_into(Op op, PyObject** arguments, int n, object out, int rules):
     """Call an op whose results go into the tensor that the caller passed as out=, or into the tuple of tensors."""
-    cdef tuple inputs = tuple([<object>arguments[i] for i in range(n) if isinstance(<object>arguments[i], TensorBase)])
+    cdef tuple inputs = tensors_among(arguments, n)
     cdef object results
     if op.infer_function is None or op.is_view or (active_layers and (is_seen(arguments, n) or has_keys(out))):
         results = run(op, arguments, n)
@@ -90,6 +90,18 @@ cdef object run_into(Op op, PyObject** arguments, int n, object out, int rules):
     if isinstance(results, TensorBase):
         return fill_outs(op, (results,), (out,), arguments, n, inputs, rules)[0]
     return fill_outs(op, <tuple?>results, out, arguments, n, inputs, rules)
+
+
+cdef tuple tensors_among(PyObject** arguments, int n):
+    """The tensors of a call, those in lists included."""
+    cdef list found = []
+    cdef int i
+    for i in range(n):
+        if isinstance(<object>arguments[i], TensorBase):
+            found.append(<object>arguments[i])
+        elif isinstance(<object>arguments[i], (tuple, list)):
+            found += [one for one in <object>arguments[i] if isinstance(one, TensorBase)]
+    return tuple(found)
 
 
 cdef object run_layers(Op op, PyObject** arguments, int n):

@@ -53,4 +53,6 @@ cdef TensorBase subclass_of(TensorBase data, object cls, object require_grad):
         note_borrower(made)
     return made
 
-MAKE_SUBCLASS.c_kernel = <void*>subclass_of
+@MAKE_SUBCLASS.infer
+def make_subclass_infer(TensorBase data, cls, require_grad):
+    return subclass_of(data, cls, require_grad)

@@ -233,10 +233,9 @@ def register_post_accumulate_grad_hook(TensorBase self not None, hook):
 # ---------------------------------------------------------------- outside the graph
 cdef Op DETACH = Op("detach(Tensor(a) x) -> Tensor(a)", records_itself=True)       # that is, not at all
 
-cdef TensorBase detach_kernel(TensorBase x):
+@DETACH.infer
+def detach_infer(TensorBase x):
     return alias(x)
-
-DETACH.c_kernel = <void*>detach_kernel
 
 def detach(TensorBase self not None):
     """A tensor over the same memory that autograd does not follow.
@@ -248,7 +247,7 @@ def detach(TensorBase self not None):
 
 cdef Op DETACH_ = inplace_op(DETACH)
 
-cdef TensorBase detach_inplace_kernel(TensorBase x):
+def detach_in_place(TensorBase x):
     if x.base is not None:
         raise GradientError("detach_: a view cannot be detached in place, because its base "
                             "stays in the graph; use detach()")
@@ -257,7 +256,8 @@ cdef TensorBase detach_inplace_kernel(TensorBase x):
     x.wants_grad = False
     return x
 
-DETACH_.c_kernel, DETACH_.records_itself = <void*>detach_inplace_kernel, True
+DETACH_.compose(detach_in_place)
+DETACH_.records_itself = True
 
 def detach_(TensorBase self not None):
     """Take this tensor out of the graph: it becomes a leaf that does not require grad.
@@ -278,7 +278,9 @@ cdef TensorBase data_kernel(TensorBase x):
         out.counter = VersionCounter.__new__(VersionCounter)
     return out
 
-DATA.c_kernel = <void*>data_kernel
+@DATA.infer
+def data_infer(TensorBase x):
+    return data_kernel(x)
 
 def get_data(TensorBase x not None):
     """The same memory, out of autograd's sight: writes are *not* noticed. Prefer detach().
@@ -290,7 +292,8 @@ def get_data(TensorBase x not None):
 
 cdef Op SET_DATA = Op("set_data(Tensor(a!) x, Tensor source) -> Tensor(a!)", records_itself=True)
 
-cdef TensorBase set_data_kernel(TensorBase x, TensorBase source):
+@SET_DATA.compose
+def set_data_in_place(TensorBase x, TensorBase source):
     check_device("data", "its new data", x, source)
     if needs_grad(x) and not is_differentiable(source.dtype_):
         raise DTypeError(f"data: the tensor requires grad, so its data must be floating, not {dtype_object(source.dtype_)}")
@@ -309,8 +312,6 @@ cdef TensorBase set_data_kernel(TensorBase x, TensorBase source):
     x.dtype_ = source.dtype_
     set_layout(x, source.ndim_, source.sizes, source.strides)
     return x
-
-SET_DATA.c_kernel = <void*>set_data_kernel
 
 def set_data(TensorBase x not None, value):
     """Let this tensor look at another one's memory, keeping its identity, flags and history."""

@@ -8,6 +8,7 @@ cimport numpy as cnp
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
 
+from tensorlab._core.state.devices cimport ON_CPU, device_name
 from tensorlab._core.dispatch.dispatch cimport run_2
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dtypes cimport INT64, NO_DTYPE, NUM_DTYPES, item_size
@@ -35,10 +36,9 @@ cdef int[NUM_DTYPES] NUMPY_TYPES = [cnp.NPY_BOOL, cnp.NPY_UINT8, cnp.NPY_INT8, c
 # ---------------------------------------------------------------- lending memory
 cdef Op LEND = Op("lend(Tensor x, str to) -> Any")
 
-cdef object lend_kernel(TensorBase x, object to):
+@LEND.compose
+def lend_nothing(x, to):
     """Nothing: the call only lets layers know."""
-
-LEND.c_kernel = <void*>lend_kernel
 
 cdef int note_lending(TensorBase x, str to) except -1:
     """Tell layers that something outside gets at the memory of x, to read and write it unseen."""
@@ -84,6 +84,8 @@ def numpy(TensorBase x not None, *, bint force=False):
     if is_meta(x):
         raise TypeError("numpy: a tensor on 'meta' has a shape and no data, so there is nothing for NumPy to look at; make it "
                         "on 'cpu', or fill its empty_like(device='cpu')")
+    if x.storage_.device != ON_CPU:
+        raise TypeError(f"numpy: the tensor is on {device_name(x.storage_.device)!r}, where NumPy can't reach; use to('cpu') first")
     note_lending(x, "numpy")
     x.storage_.own()                                # NumPy may write
     for i in range(x.ndim_):

@@ -86,28 +86,36 @@ cdef Op SIZES = Op("sizes(Tensor x) -> int[]")         # the shape, where it dep
 
 VALUE_READS = frozenset(("item", "truth", "tolist", "sizes"))
 
-cdef object item_kernel(TensorBase x):
+cdef object read_item(TensorBase x):
     if x.numel_ != 1:
         raise ShapeError(f"item: a tensor of shape {tuple(x.shape)} has {x.numel_} elements; only one can become a Python "
                          f"number. Use tolist(), or reduce it first")
     return read_element(memory_of(x), x.dtype_)
 
-cdef object truth_kernel(TensorBase x):
+cdef object read_truth(TensorBase x):
     if x.numel_ != 1:
         raise ShapeError(f"bool: a tensor of shape {tuple(x.shape)} has {x.numel_} elements, and its truth is ambiguous; say "
                          f"x.all() or x.any()")
     return bool(read_element(memory_of(x), x.dtype_))
 
-cdef object tolist_kernel(TensorBase x):
+cdef object read_tolist(TensorBase x):
     return list_of(x, 0, memory_of(x))
 
-cdef object sizes_kernel(TensorBase x):
-    return tuple(x.shape)
+@ITEM.kernel
+def item_kernel(TensorBase x):
+    return read_item(x)
 
-ITEM.c_kernel = <void*>item_kernel
-TRUTH.c_kernel = <void*>truth_kernel
-TOLIST.c_kernel = <void*>tolist_kernel
-SIZES.c_kernel = <void*>sizes_kernel
+@TRUTH.kernel
+def truth_kernel(TensorBase x):
+    return read_truth(x)
+
+@TOLIST.kernel
+def tolist_kernel(TensorBase x):
+    return read_tolist(x)
+
+@SIZES.compose
+def sizes_of(TensorBase x):
+    return tuple(x.shape)
 
 
 cdef object value_of(TensorBase x):
@@ -123,7 +131,7 @@ def item(TensorBase x not None):
     RuntimeError
         If the tensor has more or fewer elements.
     """
-    return run_1(ITEM, x) if active_layers else item_kernel(x)
+    return run_1(ITEM, x) if active_layers or x.storage_.device != ON_CPU else read_item(x)
 
 
 def as_bool(TensorBase x not None):
@@ -134,7 +142,7 @@ def as_bool(TensorBase x not None):
     ShapeError
         If the tensor has more or fewer elements: "all" and "any" are different questions.
     """
-    return run_1(TRUTH, x) if active_layers else truth_kernel(x)
+    return run_1(TRUTH, x) if active_layers or x.storage_.device != ON_CPU else read_truth(x)
 
 
 def as_int(TensorBase x not None):
@@ -178,7 +186,7 @@ cdef object only_element(TensorBase x, str where):
 
 def tolist(TensorBase x not None):
     """The values as nested lists of Python numbers; a number for a 0-d tensor."""
-    return run_1(TOLIST, x) if active_layers else tolist_kernel(x)
+    return run_1(TOLIST, x) if active_layers or x.storage_.device != ON_CPU else read_tolist(x)
 
 
 cdef object list_of(TensorBase x, int dim, const char* address):
@@ -350,10 +358,9 @@ cdef TensorBase tensor_from(object data, int dtype):
 # ---------------------------------------------------------------- tensor, as_tensor, frombuffer
 cdef Op TENSOR = Op("tensor(Any data, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
 
-cdef TensorBase tensor_kernel(object data, object dtype, object device):
+@TENSOR.compose
+def tensor_of(data, dtype, device):
     return moved(tensor_from(data, dtype_code(dtype, NO_DTYPE)), device_code(device, "tensor"))
-
-TENSOR.c_kernel = <void*>tensor_kernel
 
 def tensor(data, *, dtype=None, device=None, bint requires_grad=False, pin_memory=False):
     """A new tensor with a copy of the values of `data`.
