@@ -9,6 +9,7 @@ cdef Op FILL_, ZERO_
 cdef object zeros_in_place_of(object grad)
 cdef int fill_zero(TensorBase x) except -1
 cdef TensorBase zeros_tensor(int dtype, int ndim, const ssize* sizes)
+cdef int refuse_negative(int ndim, const ssize* sizes) except -1
 cdef TensorBase zeros_beside(TensorBase x, int dtype, int ndim, const ssize* sizes)
 cdef int check_number(object value, int dtype, str where) except -1
 cdef int fill_number(TensorBase x, object value, str where) except -1

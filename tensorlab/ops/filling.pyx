@@ -58,13 +58,19 @@ cdef TensorBase zeros_tensor(int dtype, int ndim, const ssize* sizes):
 cdef TensorBase zeros_beside(TensorBase x, int dtype, int ndim, const ssize* sizes):
     """Zeros where x is. The shape may come from a saved or recorded call: two negative sizes would make a positive number."""
     cdef TensorBase out
+    refuse_negative(ndim, sizes)
+    out = empty_beside(x, dtype, ndim, sizes)
+    fill_zero(out)
+    return out
+
+
+cdef int refuse_negative(int ndim, const ssize* sizes) except -1:
+    """Raise if a size of what is to be zeros is negative."""
     cdef int i
     for i in range(ndim):
         if sizes[i] < 0:
             raise ShapeError(f"zeros: size {sizes[i]} of dimension {i} is negative")
-    out = empty_beside(x, dtype, ndim, sizes)
-    fill_zero(out)
-    return out
+    return 0
 
 
 cdef int check_number(object value, int dtype, str where) except -1:

@@ -25,7 +25,7 @@ from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.state.devices cimport ON_META
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_beside, result_beside, result_like, tensor_on
 from tensorlab.ops.dimensions cimport is_unwatched
-from tensorlab.ops.filling cimport fill_zero, zeros_beside
+from tensorlab.ops.filling cimport fill_zero, refuse_negative, zeros_beside
 from tensorlab.ops.strided cimport accumulate_into
 
 from tensorlab.errors import ArgumentTypeError, DimensionError, IndexOutOfRange, MemoryLayoutError, ShapeError
@@ -58,6 +58,7 @@ cdef TensorBase part_of_zeros(TensorBase out, TensorBase grad, object view, obje
 def view_backward_infer(TensorBase grad, shape, view, where):
     cdef ssize[MAX_NDIM] sizes
     cdef int ndim = read_sizes(shape, sizes, "view_backward")
+    refuse_negative(ndim, sizes)
     part_of_zeros(tensor_on(ON_META, grad.dtype_, ndim, sizes, NULL), grad, view, where)
     return result_beside(grad, grad.dtype_, ndim, sizes)
 

@@ -80,16 +80,17 @@ cdef object run(Op op, PyObject** arguments, int n):
 cdef object run_into(Op op, PyObject** arguments, int n, object out, int rules):
     """Call an op whose results go into the tensor that the caller passed as out=, or into the tuple of tensors."""
     cdef tuple inputs = tensors_among(arguments, n)
+    cdef str where = op.name.removesuffix("_dim")           # users know max_dim as max
     cdef object results
     if op.infer_function is None or op.is_view or (active_layers and (is_seen(arguments, n) or has_keys(out))):
         results = run(op, arguments, n)
         if isinstance(results, TensorBase):
-            return store_out(op.name, <TensorBase>results, out, inputs, rules)
-        return store_outs(op.name, results, out, inputs, rules)
+            return store_out(where, <TensorBase>results, out, inputs, rules)
+        return store_outs(where, results, out, inputs, rules)
     results = op.call_infer(<PyObject*>op.infer_function, arguments, n, NULL)
     if isinstance(results, TensorBase):
-        return fill_outs(op, (results,), (out,), arguments, n, inputs, rules)[0]
-    return fill_outs(op, <tuple?>results, out, arguments, n, inputs, rules)
+        return fill_outs(op, where, (results,), (out,), arguments, n, inputs, rules)[0]
+    return fill_outs(op, where, <tuple?>results, out, arguments, n, inputs, rules)
 
 
 cdef tuple tensors_among(PyObject** arguments, int n):
@@ -220,12 +221,12 @@ cdef object fill_in_place(Op twin, PyObject** arguments, int n):
     return x
 
 
-cdef tuple fill_outs(Op op, tuple results, object outs, PyObject** arguments, int n, tuple inputs, int rules):
+cdef tuple fill_outs(Op op, str where, tuple results, object outs, PyObject** arguments, int n, tuple inputs, int rules):
     """Let the results be written into the caller's tensors. Those that they don't fit at once are copied from new ones."""
     cdef list targets
     cdef tuple filled
     cdef int k
-    check_outs(op.name, results, outs, inputs, rules)
+    check_outs(where, results, outs, inputs, rules)
     targets = [outs[k] if fits(<TensorBase>results[k], <TensorBase>outs[k], arguments, n) else results[k]
                for k in range(len(results))]
     for k in range(len(results)):
