@@ -7,8 +7,6 @@ names that are not there. A class has a `MissingAttribute` for each name instead
 every attribute of its instances the long way: 3 % of forward and backward of a small layer.
 """
 
-import difflib
-import importlib.util
 import inspect
 import sys
 
@@ -76,7 +74,9 @@ def refuse(package, name):
         return AttributeError(f"{package} has no {name!r}{reason}")
     if is_module(package, name):
         return AttributeError(f"{package} has no {name!r} until you import {package}.{name}")
-    known = [known for known in vars(sys.modules[package]) if not known.startswith("_")]
+    import difflib
+
+    known = [known for known in dir(sys.modules[package]) if not known.startswith("_")]
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return AttributeError(f"{package} has no {name!r}{hint}")
@@ -84,6 +84,8 @@ def refuse(package, name):
 
 def is_module(package, name):
     """Whether a package has a module of this name that is not imported with it."""
+    import importlib.util
+
     has_modules = hasattr(sys.modules[package], "__path__")
     return has_modules and importlib.util.find_spec(f"{package}.{name}") is not None
 

@@ -16,7 +16,7 @@ Left out: complex, sparse and quantized tensors.
 """
 
 import math
-from dataclasses import asdict, dataclass
+from types import SimpleNamespace
 
 from ._core.dtypes import get_default_dtype
 from ._core.state.settings_number import note_setting
@@ -32,7 +32,7 @@ LARGEST_RATIO = 1000.0
 LARGEST_FIXED = 1.0e8
 SMALLEST_FIXED = 1.0e-4
 
-PROFILES = {
+PROFILES: dict[str, dict[str, object]] = {
     "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
     "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
     "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
@@ -40,18 +40,8 @@ PROFILES = {
 
 
 # ---------------------------------------------------------------- options
-@dataclass
-class PrintOptions:
-    """What `set_printoptions` sets; see there."""
-
-    precision: int = 4
-    threshold: float = 1000
-    edgeitems: int = 3
-    linewidth: int = 80
-    sci_mode: bool | None = None
-
-
-options = PrintOptions()
+DEFAULTS: dict[str, object] = {**PROFILES["default"], "sci_mode": None}
+options = SimpleNamespace(**DEFAULTS)  # what `set_printoptions` sets; see there
 
 
 def set_printoptions(
@@ -100,12 +90,12 @@ def set_printoptions(
     for name, value in chosen.items():
         setattr(options, name, value)
     options.sci_mode = sci_mode
-    note_setting("print options", options, PrintOptions())
+    note_setting("print options", vars(options), DEFAULTS)
 
 
 def get_printoptions():
     """Return the print options as a dict that `set_printoptions(**options)` takes."""
-    return asdict(options)
+    return dict(vars(options))
 
 
 # ---------------------------------------------------------------- step 1: which values

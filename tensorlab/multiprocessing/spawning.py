@@ -6,8 +6,6 @@ import signal
 import sys
 import threading
 import time
-import traceback
-from multiprocessing.connection import wait
 
 __all__ = [
     "ProcessContext",
@@ -103,6 +101,8 @@ class ProcessContext:
 
     def wait_for_an_end(self, timeout):
         """Return the numbers of processes that have ended. Tracebacks are read meanwhile: a long one fills its pipe."""
+        from multiprocessing.connection import wait
+
         end = None if timeout is None else time.monotonic() + timeout
         ended = []
         while self.running and not ended:
@@ -180,6 +180,8 @@ def run(fn, number, args, connection):
     except KeyboardInterrupt:
         pass  # Ctrl-C reaches all processes, and the first one reports it
     except Exception:
+        import traceback
+
         connection.send(traceback.format_exc())
         sys.exit(1)
 

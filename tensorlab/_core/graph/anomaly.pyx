@@ -9,7 +9,6 @@ cimport cython
 import linecache
 import os
 import sys
-import traceback
 import warnings
 
 from tensorlab._core.state.settings_number import note_setting
@@ -83,6 +82,8 @@ cdef class CallStack:
 
     cdef list text(self):
         """A string for each frame, outermost first, as traceback.format_stack writes them."""
+        import traceback
+
         cdef list lines = []
         for code, place in zip(reversed(self.codes), reversed(self.places)):
             linecache.checkcache(code.co_filename)

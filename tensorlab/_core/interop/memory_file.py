@@ -8,7 +8,6 @@ import errno
 import mmap
 import os
 import sys
-import tempfile
 import weakref
 
 __all__ = ["CAN_SHARE", "MemoryFile", "map_file", "new_file"]
@@ -26,6 +25,8 @@ def new_file(size):
     if hasattr(os, "memfd_create"):
         file = os.memfd_create("tensorlab")
     else:
+        import tempfile
+
         with tempfile.TemporaryFile(buffering=0) as temporary:
             file = os.dup(temporary.fileno())
     try:

@@ -13,8 +13,6 @@ from libc.stdint cimport uintptr_t
 from posix.unistd cimport usleep
 
 import ctypes
-import importlib.machinery
-import importlib.util
 import os
 import sys
 import threading
@@ -34,6 +32,9 @@ cdef set_function set_blas_threads = NULL
 # ---------------------------------------------------------------- loading
 def find_cython_blas():
     """The module scipy.linalg.cython_blas, without running scipy/linalg/__init__.py."""
+    import importlib.machinery
+    import importlib.util
+
     import scipy
 
     name = "scipy.linalg.cython_blas"
