@@ -1,30 +1,21 @@
 """tensorlab: the PyTorch that one person can read."""
 
-import importlib as _importlib
 import math as _math
 import sys as _sys
 
-from tensorlab import _missing, version
+from tensorlab import version
 from tensorlab import (
     accelerator,
     amp,
     autograd,
     backends,
-    compiler,
     cpu,
     cuda,
-    datasets,
     functional,
-    fx,
-    hub,
     mps,
     multiprocessing,
     nn,
-    optim,
-    serialization,
     special,
-    testing,
-    utils,
     xpu,
 )
 from tensorlab._core.dispatch.operands import result_type
@@ -38,7 +29,7 @@ from tensorlab._core.dtypes import (
     set_default_dtype,
 )
 from tensorlab._core.engine.autograd_fields import detach, detach_
-from tensorlab._core.interop.arrays import from_numpy
+from tensorlab._core.interop.arrays import from_numpy, set_array_namespace as _set_array_namespace
 from tensorlab._core.interop.dlpack import asarray, from_dlpack, to_dlpack
 from tensorlab._core.interop.exchange import as_tensor, frombuffer, tensor
 from tensorlab._core.storage import (
@@ -65,8 +56,6 @@ from tensorlab.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from tensorlab.compiler import compile
-from tensorlab.serialization import load, save
 from tensorlab.printing import get_printoptions, set_printoptions
 from tensorlab._core.device import (
     channels_last,
@@ -553,8 +542,9 @@ from tensorlab.settings import (
     use_deterministic_algorithms,
 )
 from tensorlab.threads import get_num_threads, set_num_threads
+from tensorlab._on_demand import on_demand as _on_demand
 from tensorlab._tensor import Tensor
-from tensorlab import array_api, overrides
+from tensorlab import overrides
 from tensorlab._core.dispatch.numpy_aliases import accept_numpy_names as _accept_numpy_names
 from tensorlab.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
 from tensorlab import __config__
@@ -567,7 +557,7 @@ _accept_numpy_names(
     [*globals().values(), *vars(nn.functional).values(), *vars(special).values()]
 )
 
-# Packages of names that are planned: imported when a program asks for them.
+# Packages of names that are planned.
 _PLANNED_PACKAGES = (
     "ao",
     "distributed",
@@ -584,21 +574,26 @@ _PLANNED_PACKAGES = (
     "profiler",
     "sparse",
 )
+# Packages that are imported when a program asks for them, as it may not need them; and names that stand in them.
+_ON_DEMAND = (
+    *_PLANNED_PACKAGES,
+    "array_api",
+    "compiler",
+    "datasets",
+    "fx",
+    "hub",
+    "optim",
+    "serialization",
+    "testing",
+    "utils",
+)
+_HOMES = {"compile": "compiler", "load": "serialization", "save": "serialization"}
 
 # Everything above that is not private: the names, and the packages that users reach as tensorlab.nn and so on.
-__all__ = sorted(
-    [name for name in globals() if not name.startswith("_")] + list(_PLANNED_PACKAGES)
-)
+__all__ = sorted([name for name in globals() if not name.startswith("_")] + [*_ON_DEMAND, *_HOMES])
 __version__ = version.__version__
 
 torch = _sys.modules[__name__]  # `from torch import torch` is found in programs
 
-
-def __dir__():
-    return sorted({*globals(), *_PLANNED_PACKAGES})
-
-
-def __getattr__(name):
-    if name in _PLANNED_PACKAGES:
-        return _importlib.import_module(f"tensorlab.{name}")
-    raise _missing.refuse(__name__, name)
+__getattr__, __dir__ = _on_demand(__name__, _ON_DEMAND, _HOMES)
+_set_array_namespace(lambda: __getattr__("array_api"))

@@ -9,10 +9,8 @@ Left out: complex numbers, devices other than the CPU, `fft`, and what tensorlab
 """
 
 import math
-import sys
 
 from tensorlab._core.dtypes import DTYPES
-from tensorlab._core.interop import arrays
 from tensorlab._core.interop.dlpack import asarray, from_dlpack
 from tensorlab.array_api.adapters import (
     __array_namespace_info__,
@@ -276,5 +274,3 @@ __array_api_version__ = API_VERSIONS[-1]
 
 bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64 = DTYPES
 e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi
-
-arrays.set_array_namespace(sys.modules[__name__])

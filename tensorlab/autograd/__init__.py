@@ -1,9 +1,9 @@
 """Autograd as users see it: backward, grad, modes, custom functions."""
 
-from tensorlab import _missing
 from tensorlab._core.engine.backward import backward, grad
 from tensorlab._core.graph.saved import SavedTensor
-from tensorlab.autograd import functional, graph
+from tensorlab._on_demand import on_demand
+from tensorlab.autograd import graph
 from tensorlab.autograd.anomaly_mode import (
     detect_anomaly,
     set_detect_anomaly,
@@ -43,5 +43,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name):
-    raise _missing.refuse(__name__, name)
+__getattr__, __dir__ = on_demand(__name__, ("functional",))

@@ -12,6 +12,7 @@ import warnings
 import weakref
 
 from .._core.random import DrawingAside
+from .._on_demand import import_all
 from ..nn.module import Module
 from . import backends
 from .cannot_compile import CannotCompile
@@ -107,6 +108,7 @@ class Compiled:
                 "recompiles",
                 lambda entry=entry: f"{self.name}: {entry.trace.guards.why(args, kwargs)}",
             )
+        import_all()  # an import in the middle of a recording would end it
         result, trace = record(self.function, args, kwargs)
         if isinstance(trace, Refusal):
             self.refuse(trace)

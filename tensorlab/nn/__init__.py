@@ -1,6 +1,6 @@
 """Neural networks: modules that hold parameters, and the functions they call."""
 
-from .. import _missing
+from .._on_demand import on_demand
 from . import attention, functional, grad, init, parallel, utils
 from .activation import (
     CELU,
@@ -148,8 +148,6 @@ from .recurrent import GRU, LSTM, RNN, RNNBase
 from .recurrent_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from .transformer import Transformer, TransformerDecoder, TransformerEncoder
 from .transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer
-
-from . import modules  # isort: skip - it lists what the other files have
 from .upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 
 __all__ = [
@@ -329,6 +327,5 @@ __all__ = [
     "utils",
 ]
 
-
-def __getattr__(name):
-    raise _missing.refuse(__name__, name)
+# PyTorch's paths below nn.modules are made when a program asks for one.
+__getattr__, __dir__ = on_demand(__name__, ("modules",))

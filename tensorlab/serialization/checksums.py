@@ -4,7 +4,6 @@ A CRC is the remainder of a polynomial over two elements: each bit of the data i
 multiply by x^(8 n), so the checksum of two pieces follows from theirs. In the 32 bits the highest one stands for x^0.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 
 from ..threads import get_num_threads
@@ -53,16 +52,24 @@ class Threads:
     """
 
     def __enter__(self):
-        self.pool = ThreadPoolExecutor(get_num_threads())
+        try:
+            from concurrent.futures import ThreadPoolExecutor
+        except RuntimeError:  # the interpreter is ending, and it can't be imported any more
+            self.pool = None
+        else:
+            self.pool = ThreadPoolExecutor(get_num_threads())
         return self
 
     def __exit__(self, *error):
-        self.pool.shutdown(cancel_futures=True)
+        if self.pool is not None:
+            self.pool.shutdown(cancel_futures=True)
 
     def run(self, function, *args):
         """Begin to call a function; return the function that waits for its result."""
-        try:
-            return self.pool.submit(function, *args).result
-        except RuntimeError:  # the interpreter is ending, and has no new threads
-            result = function(*args)
-            return lambda: result
+        if self.pool is not None:
+            try:
+                return self.pool.submit(function, *args).result
+            except RuntimeError:  # the interpreter is ending, and has no new threads
+                pass
+        result = function(*args)
+        return lambda: result

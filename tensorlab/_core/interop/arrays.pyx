@@ -239,17 +239,18 @@ cdef object as_result(object x):
     return tensor_over(x) if is_array(x) else x
 
 
-cdef object array_namespace = None          # the module tensorlab.array_api, which hands itself down
+cdef object array_namespace = None          # a function that imports tensorlab.array_api, which stands above
 
 
-def set_array_namespace(module):
-    """Let `__array_namespace__` answer with this module."""
+def set_array_namespace(function):
+    """Let `__array_namespace__` answer with the module that this function returns."""
     global array_namespace
-    array_namespace = module
+    array_namespace = function
 
 
 def __array_namespace__(TensorBase self not None, *, api_version=None):
     """The functions of the array API standard for tensors: the module `tensorlab.array_api`."""
-    if api_version not in (None, *array_namespace.API_VERSIONS):
-        raise ValueError(f"__array_namespace__: api_version is {api_version!r}; there are {array_namespace.API_VERSIONS}")
-    return array_namespace
+    module = array_namespace()
+    if api_version not in (None, *module.API_VERSIONS):
+        raise ValueError(f"__array_namespace__: api_version is {api_version!r}; there are {module.API_VERSIONS}")
+    return module

@@ -1,8 +1,8 @@
 """Tools for the parameters of networks: clip their gradients, compute them from others, prune and fuse them;
 and sequences of different lengths (`rnn`)."""
 
-from ... import _missing
-from . import parametrizations, parametrize, prune, rnn, stateless
+from ..._on_demand import on_demand
+from . import parametrizations, parametrize, rnn
 from .clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
@@ -52,5 +52,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name):
-    raise _missing.refuse(__name__, name)
+__getattr__, __dir__ = on_demand(__name__, ("prune", "stateless"))
