@@ -211,7 +211,7 @@ def by_rows(call):
 
 
 def by_columns(call):
-    """The same by the derivative of u J by u, which is J: a backward pass for each element of the inputs."""
+    """The Jacobian as the derivative of u J by u: a backward pass for each element of the inputs."""
     u, products = call.transposed(call.outputs)
     columns = [[None] * len(call.inputs) for _ in call.outputs]
     for position, (x, product) in enumerate(zip(call.inputs, products, strict=True)):

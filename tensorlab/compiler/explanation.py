@@ -216,7 +216,7 @@ def call_ends(graph):
 
 
 def step_ends(piece):
-    """The same for the steps that run in its place."""
+    """For each step that runs in the place of a graph (what it reads, what it writes)."""
     return [
         (step.node.all_input_nodes, [step.node])
         if isinstance(step, Call)

@@ -27,7 +27,7 @@ class Match(NamedTuple):
 
 @dataclass
 class ReplacedPatterns:
-    """The same, and the nodes that took its place."""
+    """A place where the pattern was, as in `Match`, and the nodes that took its place."""
 
     anchor: Any
     nodes_map: dict

@@ -203,7 +203,9 @@ class FractionalMaxPool2d(_FractionalMaxPool):
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
-    """The same for volumes; parameters as for FractionalMaxPool2d, one or three."""
+    """The largest number of each of windows whose places in a volume are drawn at random.
+
+    Its parameters are those of FractionalMaxPool2d, one or three for a triple."""
 
     axes = 3
     function = staticmethod(F.fractional_max_pool3d)
@@ -406,6 +408,6 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
-    """The same for volumes; see AdaptiveMaxPool2d."""
+    """The largest number of each window of a volume, `output_size` of them; see AdaptiveMaxPool2d."""
 
     function = staticmethod(F.adaptive_max_pool3d)

@@ -238,7 +238,7 @@ class Stateful:
         return add_hook(self._state_dict_hooks, (hook, False))
 
     def _register_state_dict_hook(self, hook):
-        """The same; what the hook returns takes the place of the dict."""
+        """Call a hook after `state_dict` collected, and use the dict that it returns."""
         return add_hook(self._state_dict_hooks, (hook, True))
 
     def register_load_state_dict_pre_hook(self, hook):

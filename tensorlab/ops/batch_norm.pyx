@@ -67,7 +67,7 @@ cdef void affine_planes(Planes* planes, ssize begin, ssize end, real* a) noexcep
                 out[j] = a[k] * grad[j] + (b[k] * x[j] + c[k])
 
 cdef void affine_samples(Planes* planes, ssize begin, ssize end, real* a) noexcept nogil:
-    """The same where a channel has one element in each sample: then channels are neighbours."""
+    """out = a * grad + b * x + c, or a * x + c, for samples of one element per channel."""
     cdef real* b = <real*>planes.b
     cdef real* c = <real*>planes.c
     cdef real* x

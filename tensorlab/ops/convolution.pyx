@@ -136,7 +136,7 @@ cdef TensorBase image_result(TensorBase x, int ndim, const ssize* sizes, bint ch
 
 # ---------------------------------------------------------------- channels last
 cdef bint image_channels_lie_last(TensorBase x) noexcept:
-    """The same of what is convolved: a signal is made contiguous first."""
+    """Do channels lie next to each other in x? A signal (3-d) must be contiguous besides."""
     return (x.ndim_ != 3 or x.is_contiguous_) and channels_lie_last(x)
 
 

@@ -64,7 +64,7 @@ cdef object dtype_beside(TensorBase x, object dtype):
 
 
 cdef object device_beside(TensorBase x, object device):
-    """The same for its device."""
+    """The device of a tensor that is made from x: that of x unless another is named."""
     return device if device is not None else device_of(x.storage_.device)
 
 
@@ -168,7 +168,7 @@ cdef TensorBase check_out(object out, object dtype, object device, bint requires
 
 cdef TensorBase start_out(object size, object out, object dtype, object device,
                           bint requires_grad, str where):
-    """The same, resized, for an op that then fills it; the caller then applies the flags."""
+    """Check and resize an out= for an op that fills it; the caller then applies the flags."""
     cdef ssize[MAX_NDIM] sizes
     cdef int ndim = factory_sizes(size, sizes, where)
     cdef TensorBase target = check_out(out, dtype, device, requires_grad, where)

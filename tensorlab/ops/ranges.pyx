@@ -205,7 +205,7 @@ cdef double rounded(double x, int dtype) noexcept nogil:
 
 
 cdef void interpolate_half(double* out, ssize n, double start, double end, int dtype) noexcept nogil:
-    """The same in a half type, which has no arithmetic of its own: each step of a calculation is rounded to it."""
+    """From both ends in a half type, which has no arithmetic: each step is rounded to it."""
     cdef double step = rounded(rounded(end - start, dtype) / rounded(n - 1, dtype), dtype)
     cdef ssize i
     for i in range(n // 2):

@@ -54,7 +54,7 @@ def share_storage(Storage storage not None):
 
 
 cdef object share(Storage storage, list tensors):
-    """The same, with the tensors over the storage, if they are known."""
+    """Move a storage into shared memory; `tensors` are those over it, None if not known."""
     cdef object file
     cdef char* old
     cdef char* fresh

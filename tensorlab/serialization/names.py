@@ -84,7 +84,7 @@ def rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks, metad
 
 
 def rebuild_tensor(storage, offset, size, stride):
-    """The same in files of the first versions."""
+    """Return a tensor over a storage that was read, for files of the first versions."""
     return rebuild_tensor_v2(storage, offset, size, stride, False, None)
 
 
@@ -133,7 +133,7 @@ def plain_bytes(data=b""):
 
 
 def changeable_bytes(data=b""):
-    """The same as a bytearray."""
+    """Some bytes as a bytearray; of a number, Python would make as many as a file asks for."""
     return bytearray(plain_bytes(data))
 
 

@@ -344,7 +344,7 @@ cdef tuple empty_edges(int n):
 
 
 cdef OpNode begin_list_record(Op op, PyObject** arguments, int n):
-    """The same for an op whose differentiable parameter is a sequence of tensors."""
+    """Make the node of an op of a sequence of tensors; None if none of them needs a gradient."""
     cdef OpNode node
     cdef object tensors = <object>arguments[op.positions[0]]
     cdef int i

@@ -76,7 +76,7 @@ def functionalize(graph, shared=()):
 
 
 def functionalize_values(graph):
-    """The same for a graph that writes to no input: the new graph returns values, aliases or not."""
+    """Make a graph functional that writes to no input; its aliases are returned as values, too."""
     functionalizer = Functionalizer(graph, ())
     functionalizer.run()
     functionalizer.give_values()

@@ -21,7 +21,9 @@ def convert_conv2d_weight_memory_format(module, memory_format):
 
 
 def convert_conv3d_weight_memory_format(module, memory_format):
-    """The same for 3-d convolutions and `channels_last_3d`."""
+    """Lay out the weights of all 3-d convolutions in a memory format; their values stay.
+
+    The format is `channels_last_3d`, for instance; the module is returned."""
     return _convert(module, memory_format, (Conv3d, ConvTranspose3d))
 
 

@@ -317,7 +317,7 @@ cdef TensorBase index_forward(TensorBase x, list indices, str where):
     return out
 
 cdef TensorBase index_result(TensorBase x, list indices, str where):
-    """The same without the values."""
+    """An empty tensor of the shape and dtype of what is read at the indices."""
     cdef Plan plan
     cdef list tensors = read_indices(x, indices, &plan, where)
     check_meta(x)

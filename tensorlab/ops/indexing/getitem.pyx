@@ -262,7 +262,7 @@ cdef int record_value(TensorBase view, object value) except -1:
 
 
 cdef int write_value(TensorBase x, TensorBase view, object value) except -1:
-    """The same where autograd has nothing to record."""
+    """Write a value into a view of x where autograd has nothing to record."""
     cdef TensorBase source
     check_inplace(x, False, "setitem")
     if not isinstance(value, TensorBase):

@@ -61,7 +61,7 @@ cdef TensorBase transposed(TensorBase x):
 
 
 cdef TensorBase flipped(TensorBase x):
-    """The same, unseen by autograd."""
+    """An alias of x with its last two dimensions swapped, which autograd does not see."""
     cdef ssize[MAX_NDIM] sizes, strides
     cdef int i, n = x.ndim_
     for i in range(n - 2):

@@ -182,7 +182,10 @@ def fractional_max_pool2d(TensorBase input not None, kernel_size, output_size=No
 
 def fractional_max_pool3d(TensorBase input not None, kernel_size, output_size=None, output_ratio=None,
                           bint return_indices=False, _random_samples=None):
-    """The same for volumes, (batch, channels, depth, height, width) or without batch; see `fractional_max_pool2d`.
+    """The largest number of each of windows whose places in a volume are drawn at random.
+
+    The input is (batch, channels, depth, height, width), or without batch, and the draws are
+    (batch, channels, 3); all else is as for `fractional_max_pool2d`.
 
     >>> import tensorlab
     >>> tensorlab.nn.functional.fractional_max_pool3d(tensorlab.arange(27.).view(1, 3, 3, 3), 2, 1)

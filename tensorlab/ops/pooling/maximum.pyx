@@ -98,7 +98,7 @@ cdef inline ssize window_length(const int64_t* windows, ssize j) noexcept nogil:
 
 cdef void max_of_block(Planes* p, number* plane, const int64_t* in_slices, const int64_t* in_rows, const int64_t* in_columns,
                        number* out, int64_t* indices, ssize n) noexcept nogil:
-    """The same for n even windows side by side: all their first elements are compared, then all their second ones."""
+    """Search n even windows side by side: compare all first elements, then all second ones."""
     cdef number[ROW_BLOCK] best, values
     cdef int32_t[ROW_BLOCK] places                      # as wide as a float, so that both are chosen by one mask
     cdef ssize s = in_slices[FIRST], row = in_rows[FIRST], column, start, j, width = p.columns.size

@@ -68,7 +68,7 @@ cdef TensorBase axis_windows(ssize size, ssize kernel, ssize stride, ssize paddi
 
 
 cdef tuple splitting_windows(tuple sizes, tuple output_size):
-    """The same tables for windows that split each axis."""
+    """The tables of windows for each axis, where `output_size` windows split it."""
     return tuple([axis_split(size, n) for size, n in zip(sizes, output_size)])
 
 

@@ -18,7 +18,7 @@ def lstm_step(sums_x, sums_h, state, cell):
 
 
 def gru_step(sums_x, sums_h, state, cell):
-    """The same of a GRU. Its reset gate is between the state and the candidate."""
+    """A GRU's state after a step. Its reset gate is between the state and the candidate."""
     x_r, x_z, x_n = sums_x.chunk(3, 1)
     h_r, h_z, h_n = sums_h.chunk(3, 1)
     new = tanh(x_n + sigmoid(x_r + h_r) * h_n)
@@ -26,12 +26,12 @@ def gru_step(sums_x, sums_h, state, cell):
 
 
 def tanh_step(sums_x, sums_h, state, cell):
-    """The same of a plain layer."""
+    """The state of a plain layer after a step."""
     return tanh(sums_x + sums_h), cell
 
 
 def relu_step(sums_x, sums_h, state, cell):
-    """The same of a plain layer with relu."""
+    """The state of a plain layer with relu after a step."""
     return relu(sums_x + sums_h), cell
 
 

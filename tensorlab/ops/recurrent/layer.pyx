@@ -197,7 +197,7 @@ cdef void forward_steps(void* context, ssize begin, ssize end) noexcept nogil:
 
 
 cdef void backward_steps(void* context, ssize begin, ssize end) noexcept nogil:
-    """The same backward."""
+    """Backward through all steps of the sequences from `begin` to `end`."""
     cdef Layer* layer = <Layer*>context
     cdef ssize i, t, n
     for i in range(layer.steps):

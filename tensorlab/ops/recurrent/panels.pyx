@@ -121,7 +121,7 @@ cdef void pack_rows(real* panels, const real* b, ssize rows, ssize columns) noex
 
 
 cdef void pack_columns(real* panels, const real* b, ssize rows, ssize columns) noexcept nogil:
-    """The same of the transpose of b, (columns, rows), which is row-major: the form in which weights are stored."""
+    """The panels of b's transpose; b is (columns, rows) and row-major, as weights are stored."""
     cdef ssize i, j, begin = 0, width = width_of(sizeof(real))
     cdef real* panel
     while begin < columns:
@@ -151,7 +151,7 @@ cdef inline void kernel(real* out, ssize out_stride, const real* a, ssize a_row,
 
 cdef void cut_kernel(real* out, ssize out_stride, const real* a, ssize a_row, ssize a_column, const real* panel, ssize k,
                      bint adds, bint is_block, ssize columns) noexcept nogil:
-    """The same for the last panel, of which only so many columns belong to the result."""
+    """A block of rows, or one, times the last panel, of which only `columns` are the result's."""
     cdef real[TILE] tile
     cdef ssize r, j, width = width_of(sizeof(real)), height = TL_PANEL_ROWS if is_block else 1
     kernel(tile, width, a, a_row, a_column, panel, k, False, is_block)
@@ -223,7 +223,7 @@ cdef void multiply_share(void* context, ssize begin, ssize end) noexcept nogil:
 
 cdef void multiply_shared(real* out, ssize out_stride, const real* a, ssize a_row, ssize a_column, const real* panels, ssize m,
                           ssize k, ssize n, bint adds) noexcept nogil:
-    """The same, its rows split over threads."""
+    """A matrix times panels, the rows of the matrix split over threads."""
     cdef Product job
     cdef ssize blocks = (m + TL_PANEL_ROWS - 1) // TL_PANEL_ROWS
     job.is_double = real is double
