@@ -21,8 +21,8 @@ from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_same_place
 from tensorlab._core.dtypes cimport BOOL, dtype_object, kernel_dtype
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
-from tensorlab._core.loops.iterator cimport copy_into
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, make_size, result_beside
+from tensorlab._core.loops.iterator cimport copy_into, plain, plain_result, put_back
+from tensorlab._core.tensor cimport TensorBase, alias_as, make_size, result_beside
 from tensorlab.ops.convolution_loops cimport run_conv
 from tensorlab.ops.filling cimport fill_zero
 from tensorlab.ops.im2col cimport BY_INPUT, BY_WEIGHT, FORWARD, Geometry
@@ -104,22 +104,6 @@ cdef int check_operands(TensorBase x, TensorBase y, str where) except -1:
     return 0
 
 
-cdef TensorBase plain(TensorBase x):
-    """Contiguous, and in the type that is computed in."""
-    cdef TensorBase out
-    if x.is_contiguous_ and kernel_dtype(x.dtype_) == x.dtype_:
-        return x
-    out = empty_beside(x, kernel_dtype(x.dtype_), x.ndim_, x.sizes)
-    copy_into(out, x)
-    return out
-
-
-cdef TensorBase plain_beside(TensorBase out):
-    """`out`, if it is contiguous and of a type that is computed in, else such a tensor of its shape, to be copied to it."""
-    cdef int kernel = kernel_dtype(out.dtype_)
-    return out if out.is_contiguous_ and kernel == out.dtype_ else empty_beside(out, kernel, out.ndim_, out.sizes)
-
-
 cdef TensorBase image_result(TensorBase x, int ndim, const ssize* sizes, bint channels_last):
     """A result of x's type."""
     cdef ssize[4] strides
@@ -196,15 +180,14 @@ def conv_infer(TensorBase x, TensorBase weight, TensorBase bias, out_shape, stri
 def conv_kernel(TensorBase out, TensorBase x, TensorBase weight, TensorBase bias, out_shape, stride, padding, dilation, groups):
     cdef Geometry geometry
     cdef Shapes shapes
-    cdef TensorBase sums = plain_beside(out)
+    cdef TensorBase sums = plain_result(out)
     prepare_conv(&geometry, &shapes, x, weight, bias, out_shape, stride, padding, dilation, groups)
     if bias is None:
         fill_zero(sums)
     elif out.numel_ > 0:
         copy_into(sums, along_channels(bias, x.ndim_))
     run_conv(plain(x), plain(weight), sums, &geometry, FORWARD)
-    if sums is not out:
-        copy_into(out, sums)
+    put_back(out, sums)
 
 cdef TensorBase along_channels(TensorBase bias, int ndim):
     """An alias that is broadcast over everything but channels."""
@@ -261,12 +244,11 @@ def conv_input_kernel(TensorBase out, TensorBase grad, TensorBase weight, x_shap
                       channels_last):
     cdef Geometry geometry
     cdef Shapes shapes
-    cdef TensorBase sums = plain_beside(out)
+    cdef TensorBase sums = plain_result(out)
     prepare_gradient(&geometry, &shapes, True, weight, grad, x_shape, stride, padding, dilation, groups, "conv_input")
     fill_zero(sums)
     run_conv(sums, plain(weight), plain(grad), &geometry, BY_INPUT)
-    if sums is not out:
-        copy_into(out, sums)
+    put_back(out, sums)
 
 @CONV_INPUT.derivative("grad")
 def conv_input_derivative_grad(grad, weight, stride, padding, dilation, groups, grad_shape):
@@ -292,12 +274,11 @@ def conv_weight_kernel(TensorBase out, TensorBase x, TensorBase grad, weight_sha
                        channels_last):
     cdef Geometry geometry
     cdef Shapes shapes
-    cdef TensorBase sums = plain_beside(out)
+    cdef TensorBase sums = plain_result(out)
     prepare_gradient(&geometry, &shapes, False, x, grad, weight_shape, stride, padding, dilation, groups, "conv_weight")
     fill_zero(sums)
     run_conv(plain(x), sums, plain(grad), &geometry, BY_WEIGHT)
-    if sums is not out:
-        copy_into(out, sums)
+    put_back(out, sums)
 
 @CONV_WEIGHT.derivative("x")
 def conv_weight_derivative_x(grad, grad_, stride, padding, dilation, groups, x_shape):

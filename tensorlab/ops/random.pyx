@@ -49,7 +49,7 @@ from tensorlab._core.layout cimport MAX_NDIM, is_dense, ssize
 from tensorlab._core.loops.conversion cimport convert
 from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.random cimport Generator, generator_or_default
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_like, is_meta, memory_of
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_like, memory_of, result_beside, result_like
 
 from tensorlab.ops.filling cimport zeros_in_place_of
 
@@ -154,7 +154,7 @@ cdef int put_row(TensorBase x, TensorBase row) except -1:
 
 cdef int fill_tensor(TensorBase x, int recipe, Generator generator, double a, double b) except -1:
     cdef TensorBase row
-    if x.numel_ == 0 or is_meta(x):
+    if x.numel_ == 0:
         return 0
     row = row_for(x)
     if recipe >= BERNOULLI:
@@ -192,25 +192,15 @@ cdef int keep_below(float* x, ssize n, int dtype, double low, double high) excep
 # The public functions check their arguments as the kernels do: as in PyTorch, a wrong number is found before memory that
 # overlaps is.
 
-cdef Op fill_op(str schema, void* kernel, str node=None, void* shape_rule=NULL):
-    """The in-place op of a fill, and its functional form. The result does not depend on what was there."""
+cdef Op fill_op(str schema, str node=None):
+    """An op that fills; its result does not depend on what was there. Its form in place is what the public functions call."""
     cdef Op op = Op(schema, node=node)
     op.derivative("x")(zero_gradient)
-    return inplace_op(op, kernel, shape_rule)
+    return op
 
 
 def zero_gradient(grad):
     return zeros_in_place_of(grad)
-
-
-cdef TensorBase to_fill(Op op, TensorBase x):
-    return x if op.writes else empty_like(x, x.dtype_)
-
-
-cdef TensorBase filled(Op op, TensorBase x, int recipe, object generator, double a, double b):
-    cdef TensorBase out = to_fill(op, x)
-    fill_tensor(out, recipe, generator_or_default(generator, op.name), a, b)
-    return out
 
 
 cdef int check_positive(double value, str name, str where) except -1:
@@ -243,12 +233,19 @@ cdef int check_uniform(int dtype, double low, double high, str where) except -1:
     return 0
 
 
-cdef TensorBase uniform_kernel(Op op, TensorBase x, object low, object high, object generator):
-    check_uniform(x.dtype_, low, high, op.name)
-    return filled(op, x, UNIFORM, generator, low, high)
+cdef Op UNIFORM_FILL = fill_op("uniform(Tensor x, float from=0.0, float to=1.0, *, Generator? generator=None) -> Tensor")
 
-cdef Op UNIFORM_ = fill_op("uniform(Tensor x, float from=0.0, float to=1.0, *, Generator? generator=None) -> Tensor",
-                           <void*>uniform_kernel)
+@UNIFORM_FILL.infer
+def uniform_infer(TensorBase x, double low, double high, generator):
+    generator_or_default(generator, "uniform")
+    check_uniform(x.dtype_, low, high, "uniform")
+    return result_like(x, x.dtype_)
+
+@UNIFORM_FILL.kernel
+def uniform_kernel(TensorBase out, TensorBase x, double low, double high, generator):
+    fill_tensor(out, UNIFORM, generator_or_default(generator, "uniform"), low, high)
+
+cdef Op UNIFORM_ = inplace_op(UNIFORM_FILL)
 
 def uniform_(TensorBase self not None, double from_=0, double to=1, *, generator=None, **bounds):
     """Fill with numbers spread evenly from `from` to, but without, `to`.
@@ -284,14 +281,19 @@ cdef int check_normal(TensorBase x, double std, str where) except -1:
     check_std(std, where)
     return check_filled(x, where, False)
 
-cdef TensorBase normal_kernel(Op op, TensorBase x, object mean, object std, object generator):
-    cdef TensorBase out = to_fill(op, x)
-    check_normal(x, std, op.name)
-    fill_normally(out, generator_or_default(generator, op.name), mean, std)
-    return out
+cdef Op NORMAL_FILL = fill_op("normal(Tensor x, float mean=0.0, float std=1.0, *, Generator? generator=None) -> Tensor")
 
-cdef Op NORMAL_ = fill_op("normal(Tensor x, float mean=0.0, float std=1.0, *, Generator? generator=None) -> Tensor",
-                          <void*>normal_kernel)
+@NORMAL_FILL.infer
+def normal_infer(TensorBase x, double mean, double std, generator):
+    generator_or_default(generator, "normal")
+    check_normal(x, std, "normal")
+    return result_like(x, x.dtype_)
+
+@NORMAL_FILL.kernel
+def normal_kernel(TensorBase out, TensorBase x, double mean, double std, generator):
+    fill_normally(out, generator_or_default(generator, "normal"), mean, std)
+
+cdef Op NORMAL_ = inplace_op(NORMAL_FILL)
 
 def normal_(TensorBase self not None, double mean=0, double std=1, *, generator=None):
     """Fill with numbers of the normal distribution."""
@@ -303,12 +305,19 @@ cdef int check_log_normal(TensorBase x, double std, str where) except -1:
     check_positive(std, "std", where)
     return check_filled(x, where, False)
 
-cdef TensorBase log_normal_kernel(Op op, TensorBase x, object mean, object std, object generator):
-    check_log_normal(x, std, op.name)
-    return filled(op, x, LOG_NORMAL, generator, mean, std)
+cdef Op LOG_NORMAL_FILL = fill_op("log_normal(Tensor x, float mean=1.0, float std=2.0, *, Generator? generator=None) -> Tensor")
 
-cdef Op LOG_NORMAL_ = fill_op("log_normal(Tensor x, float mean=1.0, float std=2.0, *, Generator? generator=None) -> Tensor",
-                              <void*>log_normal_kernel)
+@LOG_NORMAL_FILL.infer
+def log_normal_infer(TensorBase x, double mean, double std, generator):
+    generator_or_default(generator, "log_normal")
+    check_log_normal(x, std, "log_normal")
+    return result_like(x, x.dtype_)
+
+@LOG_NORMAL_FILL.kernel
+def log_normal_kernel(TensorBase out, TensorBase x, double mean, double std, generator):
+    fill_tensor(out, LOG_NORMAL, generator_or_default(generator, "log_normal"), mean, std)
+
+cdef Op LOG_NORMAL_ = inplace_op(LOG_NORMAL_FILL)
 
 def log_normal_(TensorBase self not None, double mean=1, double std=2, *, generator=None):
     """Fill with exp(x) for x of the normal distribution."""
@@ -320,12 +329,19 @@ cdef int check_cauchy(TensorBase x, double sigma, str where) except -1:
     check_positive(sigma, "sigma", where)
     return check_floating(x.dtype_, where, True)
 
-cdef TensorBase cauchy_kernel(Op op, TensorBase x, object median, object sigma, object generator):
-    check_cauchy(x, sigma, op.name)
-    return filled(op, x, CAUCHY, generator, median, sigma)
+cdef Op CAUCHY_FILL = fill_op("cauchy(Tensor x, float median=0.0, float sigma=1.0, *, Generator? generator=None) -> Tensor")
 
-cdef Op CAUCHY_ = fill_op("cauchy(Tensor x, float median=0.0, float sigma=1.0, *, Generator? generator=None) -> Tensor",
-                          <void*>cauchy_kernel)
+@CAUCHY_FILL.infer
+def cauchy_infer(TensorBase x, double median, double sigma, generator):
+    generator_or_default(generator, "cauchy")
+    check_cauchy(x, sigma, "cauchy")
+    return result_like(x, x.dtype_)
+
+@CAUCHY_FILL.kernel
+def cauchy_kernel(TensorBase out, TensorBase x, double median, double sigma, generator):
+    fill_tensor(out, CAUCHY, generator_or_default(generator, "cauchy"), median, sigma)
+
+cdef Op CAUCHY_ = inplace_op(CAUCHY_FILL)
 
 def cauchy_(TensorBase self not None, double median=0, double sigma=1, *, generator=None):
     """Fill with numbers of the Cauchy distribution."""
@@ -337,12 +353,19 @@ cdef int check_exponential(TensorBase x, double lambd, str where) except -1:
     check_positive(lambd, "lambd", where)
     return check_filled(x, where, True)
 
-cdef TensorBase exponential_kernel(Op op, TensorBase x, object lambd, object generator):
-    check_exponential(x, lambd, op.name)
-    return filled(op, x, EXPONENTIAL, generator, lambd, 0)
+cdef Op EXPONENTIAL_FILL = fill_op("exponential(Tensor x, float lambd=1.0, *, Generator? generator=None) -> Tensor")
 
-cdef Op EXPONENTIAL_ = fill_op("exponential(Tensor x, float lambd=1.0, *, Generator? generator=None) -> Tensor",
-                               <void*>exponential_kernel)
+@EXPONENTIAL_FILL.infer
+def exponential_infer(TensorBase x, double lambd, generator):
+    generator_or_default(generator, "exponential")
+    check_exponential(x, lambd, "exponential")
+    return result_like(x, x.dtype_)
+
+@EXPONENTIAL_FILL.kernel
+def exponential_kernel(TensorBase out, TensorBase x, double lambd, generator):
+    fill_tensor(out, EXPONENTIAL, generator_or_default(generator, "exponential"), lambd, 0)
+
+cdef Op EXPONENTIAL_ = inplace_op(EXPONENTIAL_FILL)
 
 def exponential_(TensorBase self not None, double lambd=1, *, generator=None):
     """Fill with numbers of the exponential distribution of rate `lambd`."""
@@ -355,11 +378,19 @@ cdef int check_geometric(double p, str where) except -1:
         raise ShapeError(f"{where}: p must lie between 0 and 1, not be {p}")
     return 0
 
-cdef TensorBase geometric_kernel(Op op, TensorBase x, object p, object generator):
-    check_geometric(p, op.name)
-    return filled(op, x, GEOMETRIC, generator, p, 0)
+cdef Op GEOMETRIC_FILL = fill_op("geometric(Tensor x, float p, *, Generator? generator=None) -> Tensor")
 
-cdef Op GEOMETRIC_ = fill_op("geometric(Tensor x, float p, *, Generator? generator=None) -> Tensor", <void*>geometric_kernel)
+@GEOMETRIC_FILL.infer
+def geometric_infer(TensorBase x, double p, generator):
+    generator_or_default(generator, "geometric")
+    check_geometric(p, "geometric")
+    return result_like(x, x.dtype_)
+
+@GEOMETRIC_FILL.kernel
+def geometric_kernel(TensorBase out, TensorBase x, double p, generator):
+    fill_tensor(out, GEOMETRIC, generator_or_default(generator, "geometric"), p, 0)
+
+cdef Op GEOMETRIC_ = inplace_op(GEOMETRIC_FILL)
 
 def geometric_(TensorBase self not None, double p, *, generator=None):
     """Fill with the numbers of trials up to the first success, each of probability `p`."""
@@ -388,31 +419,41 @@ cdef TensorBase draw_bernoulli(object p, TensorBase like, Generator generator):
 
 
 # One probability for all elements:
-cdef TensorBase bernoulli_kernel(Op op, TensorBase x, object p, object generator):
-    check_probability(p, op.name)
-    return filled(op, x, BERNOULLI, generator, p, 0)
+cdef Op BERNOULLI_FILL = fill_op("bernoulli(Tensor x, float p=0.5, *, Generator? generator=None) -> Tensor", "BernoulliBackward2")
 
-cdef Op BERNOULLI_ = fill_op("bernoulli(Tensor x, float p=0.5, *, Generator? generator=None) -> Tensor",
-                             <void*>bernoulli_kernel, "BernoulliBackward2")
+@BERNOULLI_FILL.infer
+def bernoulli_infer(TensorBase x, double p, generator):
+    generator_or_default(generator, "bernoulli")
+    check_probability(p, "bernoulli")
+    return result_like(x, x.dtype_)
+
+@BERNOULLI_FILL.kernel
+def bernoulli_kernel(TensorBase out, TensorBase x, double p, generator):
+    fill_tensor(out, BERNOULLI, generator_or_default(generator, "bernoulli"), p, 0)
+
+cdef Op BERNOULLI_ = inplace_op(BERNOULLI_FILL)
 
 
 # A probability for each element:
-cdef TensorBase bernoulli_tensor_shape(Op op, TensorBase x, TensorBase p, object generator):
-    check_floating(p.dtype_, "bernoulli_", False)
+cdef Op BERNOULLI_TENSOR = fill_op("bernoulli_tensor(Tensor x, Tensor p, *, Generator? generator=None) -> Tensor",
+                                   "BernoulliBackward1")
+
+@BERNOULLI_TENSOR.infer
+def bernoulli_tensor_infer(TensorBase x, TensorBase p, generator):
+    generator_or_default(generator, "bernoulli")
+    check_floating(p.dtype_, "bernoulli", False)
     (<object>p).detach().expand((<object>x).shape)                      # or an error
-    return to_fill(op, x)
+    return result_like(x, x.dtype_)
 
-cdef TensorBase bernoulli_tensor_kernel(Op op, TensorBase x, TensorBase p, object generator):
-    cdef TensorBase out = bernoulli_tensor_shape(op, x, p, generator)
+@BERNOULLI_TENSOR.kernel
+def bernoulli_tensor_kernel(TensorBase out, TensorBase x, TensorBase p, generator):
     cdef object probabilities = (<object>p).detach()
-    check_probabilities(probabilities, "bernoulli_")
-    copy_into(out, draw_bernoulli(probabilities.expand((<object>x).shape), out, generator_or_default(generator, "bernoulli_")))
-    return out
+    check_probabilities(probabilities, "bernoulli")
+    copy_into(out, draw_bernoulli(probabilities.expand((<object>x).shape), out, generator_or_default(generator, "bernoulli")))
 
-cdef Op BERNOULLI_TENSOR_ = fill_op("bernoulli_tensor(Tensor x, Tensor p, *, Generator? generator=None) -> Tensor",
-                                    <void*>bernoulli_tensor_kernel, "BernoulliBackward1", <void*>bernoulli_tensor_shape)
+cdef Op BERNOULLI_TENSOR_ = inplace_op(BERNOULLI_TENSOR)
 
-@BERNOULLI_TENSOR_.functional.derivative("p")
+@BERNOULLI_TENSOR.derivative("p")
 def bernoulli_tensor_derivative_p(grad, p_shape):
     return grad.new_zeros(p_shape)
 
@@ -434,18 +475,17 @@ def bernoulli_(TensorBase self not None, p=0.5, *, generator=None):
 cdef Op BERNOULLI_OF = Op("bernoulli_of(Tensor x, *, Generator? generator=None) -> Tensor", node="BernoulliBackward0")
 BERNOULLI_OF.derivative("x")(zero_gradient)
 
-cdef TensorBase bernoulli_of_result(TensorBase x, object generator):
+@BERNOULLI_OF.infer
+def bernoulli_of_infer(TensorBase x, generator):
+    generator_or_default(generator, "bernoulli")
     check_floating(x.dtype_, "bernoulli", False)
-    return empty_beside(x, x.dtype_, x.ndim_, x.sizes)
+    return result_beside(x, x.dtype_, x.ndim_, x.sizes)
 
-cdef TensorBase bernoulli_of_kernel(TensorBase x, object generator):
-    cdef TensorBase out = bernoulli_of_result(x, generator)
+@BERNOULLI_OF.kernel
+def bernoulli_of_kernel(TensorBase out, TensorBase x, generator):
     cdef object probabilities = (<object>x).detach()
     check_probabilities(probabilities, "bernoulli")
     copy_into(out, draw_bernoulli(probabilities, out, generator_or_default(generator, "bernoulli")))
-    return out
-
-BERNOULLI_OF.c_kernel, BERNOULLI_OF.shape_rule = <void*>bernoulli_of_kernel, <void*>bernoulli_of_result
 
 def bernoulli(TensorBase input not None, p=None, *, generator=None, out=None):
     """1 with the probabilities in `input` (or with probability `p` everywhere), and 0.
@@ -510,7 +550,7 @@ cdef object rounded(object n, int dtype):
 cdef int fill_between(TensorBase x, Generator generator, object low, object high) except -1:
     """Integers from low to high - 1; both have been checked."""
     cdef TensorBase row
-    if x.numel_ == 0 or is_meta(x):
+    if x.numel_ == 0:
         return 0
     if is_floating(x.dtype_):
         low, high = exact_bounds(x.dtype_, low, high)
@@ -527,22 +567,29 @@ cdef object upper_bound(TensorBase x, object low, object high, str where):
     check_integer_bounds(x.dtype_, low, high, where)
     return high
 
-cdef TensorBase random_kernel(Op op, TensorBase x, object low, object high, object generator):
-    cdef Generator source = generator_or_default(generator, op.name)
-    cdef TensorBase out = to_fill(op, x)
+cdef Op RANDOM_FILL = fill_op("random(Tensor x, int? from=None, int? to=None, *, Generator? generator=None) -> Tensor")
+
+@RANDOM_FILL.infer
+def random_infer(TensorBase x, low, high, generator):
+    generator_or_default(generator, "random")
+    if low is not None or high is not None:
+        upper_bound(x, 0 if low is None else low, high, "random")
+    return result_like(x, x.dtype_)
+
+@RANDOM_FILL.kernel
+def random_kernel(TensorBase out, TensorBase x, low, high, generator):
+    cdef Generator source = generator_or_default(generator, "random")
     if low is not None or high is not None:
         low = 0 if low is None else low
-        fill_between(out, source, low, upper_bound(x, low, high, op.name))
+        fill_between(out, source, low, upper_bound(x, low, high, "random"))
     elif x.dtype_ == BOOL:                                  # everything that the type can hold
         fill_between(out, source, 0, 2)
     elif x.dtype_ == FLOAT16 or x.dtype_ == BFLOAT16:       # as many integers as are exact
         fill_between(out, source, 0, (1 << digits_of(x.dtype_)) + 1)
     else:
         fill_tensor(out, RANDOM, source, 0, 0)
-    return out
 
-cdef Op RANDOM_ = fill_op("random(Tensor x, int? from=None, int? to=None, *, Generator? generator=None) -> Tensor",
-                          <void*>random_kernel)
+cdef Op RANDOM_ = inplace_op(RANDOM_FILL)
 
 def random_(TensorBase self not None, *bounds, generator=None, to=None, **named):
     """Fill with integers: `random_(to)` from 0 to `to` - 1, `random_(from, to)`, or `random_()`, everything that the type

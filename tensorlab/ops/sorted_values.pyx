@@ -15,7 +15,7 @@ from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, INT32, INT64, item_size, k
 from tensorlab._core.graph.graph cimport dim_of, ndim_of, should_record
 from tensorlab._core.layout cimport ssize, wrap_dim
 from tensorlab._core.loops.iterator cimport copy_into
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_like, memory_of
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_like, memory_of, result_like
 from tensorlab.ops.reductions cimport to_sources
 from tensorlab.ops.sorting cimport sort_along_dim
 
@@ -67,26 +67,28 @@ cdef Op SORTED_VALUES = Op("sorted_values(Tensor x, int dim=-1) -> Tensor")
 def sorted_values_derivative(grad, x, dim):
     return to_sources(grad, x.shape, dim, argsort(x, dim))
 
-cdef TensorBase sorted_values_kernel(TensorBase x, object dim):
+@SORTED_VALUES.infer
+def sorted_values_infer(TensorBase x, dim):
+    dim_of(dim, x, "sorted_values")
+    return result_like(x, x.dtype_)
+
+@SORTED_VALUES.kernel
+def sorted_values_kernel(TensorBase out, TensorBase x, dim):
     cdef TensorBase values
     cdef int d = dim_of(dim, x, "sorted_values")
     if x.numel_ > 0 and (x.dtype_ == INT32 or x.dtype_ == INT64):
-        return sort_along_dim(x, d, False)[0]
-    values = empty_like(x, kernel_dtype(x.dtype_))
+        copy_into(out, sort_along_dim(x, d, False)[0])
+        return
+    values = out if kernel_dtype(x.dtype_) == x.dtype_ else empty_like(x, kernel_dtype(x.dtype_))
     copy_into(values, x)
     if values.numel_ > 0 and has_negative_zero(values):
-        return sort_along_dim(x, d, False)[0]
+        copy_into(out, sort_along_dim(x, d, False)[0])
+        return
     if x.ndim_ > 0 and x.sizes[d] > 1 and values.numel_ > 0:
         # NumPy's stable sort of small integers is by radix, its other sort of them slower.
         numpy(values).sort(axis=d, kind="stable" if item_size[values.dtype_] <= 2 else None)
-    return in_dtype(x, values)
-
-cdef TensorBase sorted_values_result(TensorBase x, object dim):
-    dim_of(dim, x, "sorted_values")
-    return empty_like(x, x.dtype_)
-
-SORTED_VALUES.c_kernel = <void*>sorted_values_kernel
-SORTED_VALUES.shape_rule = <void*>sorted_values_result
+    if values is not out:
+        copy_into(out, values)
 
 cdef TensorBase sorted_values(TensorBase x, int dim):
     """x sorted along a dimension, laid out as x is. If autograd follows x, it sees a sort, which saves the indices."""

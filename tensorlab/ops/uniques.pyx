@@ -21,7 +21,8 @@ from tensorlab.ops.sorting import sort
 # run that element order[i] belongs to; without an order, element i.
 cdef Op RUNS = Op("runs(Tensor is_new, Tensor? order=None) -> (Tensor counts, Tensor inverse)")
 
-cdef tuple runs_kernel(TensorBase is_new, TensorBase order):
+@RUNS.kernel
+def runs_kernel(TensorBase is_new, TensorBase order):
     cdef TensorBase counts, inverse
     cdef ssize i, at, n = is_new.numel_, run = -1, count = 0
     cdef int64_t* lengths
@@ -48,8 +49,6 @@ cdef tuple runs_kernel(TensorBase is_new, TensorBase order):
             raise IndexOutOfRange(f"runs: {at} is no index of {n} elements; valid are 0 to {n - 1}")
         to[at] = run
     return counts, inverse
-
-RUNS.c_kernel = <void*>runs_kernel
 
 
 cdef object marks(object x):

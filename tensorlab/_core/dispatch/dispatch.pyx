@@ -216,9 +216,20 @@ cdef object fill_in_place(Op twin, PyObject** arguments, int n):
     """Let the result of an op be written over its first argument."""
     cdef Op op = twin.functional
     cdef TensorBase x = <TensorBase>arguments[0]
-    check_result_in_place(twin.name, op.call_infer(<PyObject*>op.infer_function, arguments, n, NULL), x)
-    fill(op, arguments, 1, x.storage_.device, arguments, n)
+    try:
+        check_result_in_place(twin.name, op.call_infer(<PyObject*>op.infer_function, arguments, n, NULL), x)
+        fill(op, arguments, 1, x.storage_.device, arguments, n)
+    except Exception as error:
+        name_form_in_place(error, op.name, twin.name)
+        raise
     return x
+
+
+cdef int name_form_in_place(object error, str functional, str in_place) except -1:
+    """The messages of infer and kernel begin with the op's name, add; let them name the form that was called, add_."""
+    if len(error.args) > 0 and isinstance(error.args[0], str) and error.args[0].startswith(functional + ":"):
+        error.args = (in_place + error.args[0][len(functional):], *error.args[1:])
+    return 0
 
 
 cdef tuple fill_outs(Op op, str where, tuple results, object outs, PyObject** arguments, int n, tuple inputs, int rules):

@@ -46,6 +46,9 @@ cdef inline void call_loop(void* loop, int operands, void** data, ssize n) noexc
         (<quaternary_loop>loop)(data[0], data[1], data[2], data[3], data[4], n)
 
 cdef int copy_into(TensorBase out, TensorBase x) except -1
+cdef TensorBase plain(TensorBase x)
+cdef TensorBase plain_result(TensorBase out)
+cdef int put_back(TensorBase out, TensorBase computed) except -1
 cdef TensorBase moved(TensorBase x, int device)
 cdef TensorBase contiguous_copy(TensorBase x)
 cdef int fill_with(TensorBase out, const void* value, int value_dtype) except -1

@@ -17,7 +17,7 @@ Leaves out: choosing between loops by capability (that is done at import), and r
 from libc.stdint cimport int16_t, int32_t, int64_t
 from libc.string cimport memcpy, memset
 
-from tensorlab._core.dtypes cimport item_size
+from tensorlab._core.dtypes cimport item_size, kernel_dtype
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops.conversion cimport convert
 from tensorlab._core.loops.loop_nest cimport (
@@ -441,6 +441,26 @@ cdef TensorBase moved(TensorBase x, int device):
     out = tensor_on(device, x.dtype_, x.ndim_, x.sizes, x.strides)
     copy_into(out, x)
     return out
+
+
+cdef TensorBase plain(TensorBase x):
+    """x row-major and of the type that is computed in: x itself, or a copy. None stays None."""
+    cdef TensorBase out
+    if x is None or (x.is_contiguous_ and kernel_dtype(x.dtype_) == x.dtype_):
+        return x
+    out = empty_beside(x, kernel_dtype(x.dtype_), x.ndim_, x.sizes)
+    copy_into(out, x)
+    return out
+
+
+cdef TensorBase plain_result(TensorBase out):
+    """What a kernel computes into: `out` itself if it is plain, else a new tensor, from which `put_back` copies."""
+    cdef int dtype = kernel_dtype(out.dtype_)
+    return out if out.is_contiguous_ and dtype == out.dtype_ else empty_beside(out, dtype, out.ndim_, out.sizes)
+
+
+cdef int put_back(TensorBase out, TensorBase computed) except -1:
+    return 0 if computed is out else copy_into(out, computed)
 
 
 cdef TensorBase contiguous_copy(TensorBase x):

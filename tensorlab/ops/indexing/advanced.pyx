@@ -29,8 +29,17 @@ from tensorlab._core.layout cimport (
     view_strides,
 )
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_like, empty_strided_beside, memory_of
-from tensorlab.ops.filling cimport start_overlapping, warn_if_expanded, zeros_beside
+from tensorlab._core.tensor cimport (
+    TensorBase,
+    alias_as,
+    empty_beside,
+    give_memory,
+    is_meta,
+    memory_of,
+    result_beside,
+    result_like,
+)
+from tensorlab.ops.filling cimport fill_zero, refuse_negative, start_overlapping, warn_if_expanded
 from tensorlab.ops.indexing.nonzero cimport flat_nonzero, unravel
 from tensorlab.ops.indexing.index_iterator cimport (
     ADD,
@@ -39,7 +48,6 @@ from tensorlab.ops.indexing.index_iterator cimport (
     IndexIterator,
     add_kept_dim,
     apart_from,
-    check_meta,
     check_tensor,
     check_positions,
     end_kept_dims,
@@ -250,8 +258,8 @@ cdef bint is_row_major(TensorBase x) noexcept:
     return True
 
 
-cdef TensorBase result_like(TensorBase x, Plan* plan, list tensors):
-    """A new tensor whose dimensions lie in the order that PyTorch gives them.
+cdef TensorBase indexed_result(TensorBase x, Plan* plan, list tensors):
+    """A result whose dimensions lie in the order that PyTorch gives them.
 
     It sees x, with stride 0 in the index dimensions, and each index tensor, with stride 0 elsewhere, as operands of one
     pointwise operation; see `dense_strides`.
@@ -264,7 +272,7 @@ cdef TensorBase result_like(TensorBase x, Plan* plan, list tensors):
     for entry in tensors:
         plain = plain and (entry is None or is_row_major(<TensorBase>entry))
     if plain:
-        return empty_beside(x, x.dtype_, plan.result_ndim, plan.result_sizes)
+        return result_beside(x, x.dtype_, plan.result_ndim, plan.result_sizes)
     rows[0] = operands[0]
     for d in range(plan.result_ndim):
         operands[0][d] = plan.strides[plan.source[d]] if plan.source[d] >= 0 else 0
@@ -275,7 +283,7 @@ cdef TensorBase result_like(TensorBase x, Plan* plan, list tensors):
         rows[count] = operands[count]
         count += 1
     dense_strides(plan.result_ndim, plan.result_sizes, count, rows, strides)
-    return empty_strided_beside(x, x.dtype_, plan.result_ndim, plan.result_sizes, strides)
+    return result_beside(x, x.dtype_, plan.result_ndim, plan.result_sizes, strides)
 
 
 cdef int index_strides(TensorBase index, Plan* plan, ssize* strides) noexcept:
@@ -300,29 +308,47 @@ cdef int index_strides(TensorBase index, Plan* plan, ssize* strides) noexcept:
 
 # ---------------------------------------------------------------- index
 cdef TensorBase index_forward(TensorBase x, list indices, str where):
+    """What is read at the indices, as a new tensor. With masks its shape depends on values; without, it is known on meta."""
     cdef Plan plan
     cdef IndexIterator iter
-    cdef TensorBase out, target
+    cdef TensorBase out
     cdef list tensors = read_indices(x, indices, &plan, where)
     cdef list _kept             # alive while the iterator reads their memory
     plan_result(&plan, tensors)
-    _kept = set_positions(&iter, &plan, tensors, where)
-    target = out = result_like(x, &plan, tensors)
-    if not set_flat_side(&iter, &plan, target):
-        target = empty_beside(x, x.dtype_, plan.result_ndim, plan.result_sizes)
-        set_flat_side(&iter, &plan, target)
-    for_each_index(&iter, TAKE, x, target, where)
-    if target is not out:
-        copy_into(out, target)
+    if not is_meta(x):
+        _kept = set_positions(&iter, &plan, tensors, where)
+    out = indexed_result(x, &plan, tensors)
+    give_memory(out)
+    if not is_meta(x):
+        read_indexed(&iter, &plan, out, x, where)
     return out
 
+cdef int index_to(TensorBase out, TensorBase x, list indices, str where) except -1:
+    """Write what is read at the indices into `out`."""
+    cdef Plan plan
+    cdef IndexIterator iter
+    cdef list tensors = read_indices(x, indices, &plan, where)
+    cdef list _kept
+    plan_result(&plan, tensors)
+    _kept = set_positions(&iter, &plan, tensors, where)
+    return read_indexed(&iter, &plan, out, x, where)
+
+cdef int read_indexed(IndexIterator* iter, Plan* plan, TensorBase out, TensorBase x, str where) except -1:
+    cdef TensorBase target = out
+    if not set_flat_side(iter, plan, target):
+        target = empty_beside(x, x.dtype_, plan.result_ndim, plan.result_sizes)
+        set_flat_side(iter, plan, target)
+    for_each_index(iter, TAKE, x, target, where)
+    if target is not out:
+        copy_into(out, target)
+    return 0
+
 cdef TensorBase index_result(TensorBase x, list indices, str where):
-    """An empty tensor of the shape and dtype of what is read at the indices."""
+    """A result of the shape and dtype of what is read at the indices."""
     cdef Plan plan
     cdef list tensors = read_indices(x, indices, &plan, where)
-    check_meta(x)
     plan_result(&plan, tensors)
-    return result_like(x, &plan, tensors)
+    return indexed_result(x, &plan, tensors)
 
 cdef Op INDEX = Op("index(Tensor x, Tensor?[] indices) -> Tensor")
 
@@ -330,13 +356,9 @@ cdef Op INDEX = Op("index(Tensor x, Tensor?[] indices) -> Tensor")
 def index_derivative(grad, indices, x_shape):
     return run_3(INDEX_BACKWARD, grad, indices, x_shape)
 
-cdef TensorBase index_kernel(TensorBase x, object indices):
+@INDEX.kernel
+def index_kernel(TensorBase x, indices):
     return index_forward(x, as_list(indices, "index"), "index")
-
-cdef TensorBase index_shape(TensorBase x, object indices):
-    return index_result(x, as_list(indices, "index"), "index")
-
-INDEX.c_kernel, INDEX.shape_rule = <void*>index_kernel, <void*>index_shape
 
 cdef list as_list(object indices, str where):
     cdef list found = list(indices)
@@ -358,27 +380,24 @@ cdef Op INDEX_BACKWARD = Op("index_backward(Tensor grad, Tensor?[] indices, int[
 def index_backward_derivative(grad, indices):
     return run_2(INDEX, grad, indices)
 
-cdef TensorBase index_backward_zeros(TensorBase grad, object shape):
+@INDEX_BACKWARD.infer
+def index_backward_infer(TensorBase grad, indices, shape):
     cdef ssize[MAX_NDIM] sizes
-    cdef TensorBase out = zeros_beside(grad, grad.dtype_, read_sizes(shape, sizes, "index_backward"), sizes)
+    cdef int ndim = read_sizes(shape, sizes, "index_backward")
+    cdef TensorBase out
+    refuse_negative(ndim, sizes)
+    out = result_beside(grad, grad.dtype_, ndim, sizes)
+    if is_meta(grad) and grad.numel_ > 0:               # else the kernel finds what is wrong, as it has to read masks
+        write_indexed(out, as_list(indices, "index_backward"), grad, ADD, "index_backward", False)
     bump_version(out)                                   # PyTorch's is zeros and a write to them, and its version tells
     return out
 
-cdef TensorBase index_backward_kernel(TensorBase grad, object indices, object shape):
-    """A tensor of zeros, with grad added at x[indices]."""
-    cdef TensorBase out = index_backward_zeros(grad, shape)
+@INDEX_BACKWARD.kernel
+def index_backward_kernel(TensorBase out, TensorBase grad, indices, shape):
+    """Zeros, with grad added at x[indices]."""
+    fill_zero(out)
     if grad.numel_ > 0:                                 # else the indices need not be valid
-        write_indexed(out, as_list(indices, "index_backward"), grad, ADD, "index_backward",
-                      True)
-    return out
-
-cdef TensorBase index_backward_shape(TensorBase grad, object indices, object shape):
-    cdef TensorBase out = index_backward_zeros(grad, shape)
-    if grad.numel_ > 0:
-        write_indexed(out, as_list(indices, "index_backward"), grad, ADD, "index_backward", False)
-    return out
-
-INDEX_BACKWARD.c_kernel, INDEX_BACKWARD.shape_rule = <void*>index_backward_kernel, <void*>index_backward_shape
+        write_indexed(out, as_list(indices, "index_backward"), grad, ADD, "index_backward", True)
 
 cdef object run_index_backward(TensorBase grad, list indices, object shape):
     return run_3(INDEX_BACKWARD, grad, indices, shape)
@@ -396,8 +415,6 @@ cdef int write_indexed(TensorBase x, list indices, TensorBase values, int mode, 
     plan_result(&plan, tensors)
     if computes:
         _kept = set_positions(&iter, &plan, tensors, where)
-    else:
-        check_meta(x)
     shift = plan.result_ndim - values.ndim_
     for d in range(values.ndim_):
         if shift < 0 or (values.sizes[d] != 1 and values.sizes[d] != plan.result_sizes[d + shift]):
@@ -466,15 +483,19 @@ cdef bint is_single_mask(list indices) noexcept:
                 return False
     return masks == 1
 
-cdef TensorBase put_any(Op op, TensorBase x, list indices, TensorBase values, bint accumulate, bint computes):
-    cdef TensorBase out
-    if op.writes:
-        return put_over(x, indices, values, accumulate, computes)
-    out = empty_like(x, x.dtype_)
-    copy_into(out, x)
-    write_indexed(out, indices, source_of(x, indices, values, accumulate, "index_put"), ADD if accumulate else PUT, "index_put",
-                  computes)
+@INDEX_PUT.infer
+def index_put_infer(TensorBase x, indices, TensorBase values, bint accumulate):
+    cdef TensorBase out = result_like(x, x.dtype_)
+    if is_meta(x):                                      # else the kernel finds what is wrong, as it has to read masks
+        write_indexed(out, as_list(indices, "index_put"), source_of(x, list(indices), values, accumulate, "index_put"), PUT,
+                      "index_put", False)
     return out
+
+@INDEX_PUT.kernel
+def index_put_kernel(TensorBase out, TensorBase x, indices, TensorBase values, bint accumulate):
+    cdef list read = as_list(indices, "index_put")
+    copy_into(out, x)
+    write_indexed(out, read, source_of(x, read, values, accumulate, "index_put"), ADD if accumulate else PUT, "index_put", True)
 
 cdef TensorBase index_apart_from(TensorBase x, TensorBase index, TensorBase values):
     """An index that is not written. One value may be filled in where the tensor itself, as a mask, says so."""
@@ -482,27 +503,23 @@ cdef TensorBase index_apart_from(TensorBase x, TensorBase index, TensorBase valu
         return contiguous_copy(index)
     return apart_from(x, index, "index_put_", "an index")
 
-cdef TensorBase put_over(TensorBase x, list indices, TensorBase values, bint accumulate, bint computes):
+cdef Op INDEX_PUT_ = inplace_op(INDEX_PUT)
+
+def index_put_in_place(TensorBase x, indices, TensorBase values, bint accumulate):
     """x[indices] = values, or += values"""
     cdef OpNode node
-    cdef TensorBase source = source_of(x, indices, values, accumulate, "index_put_")
-    cdef list positions
+    cdef list read = as_list(indices, "index_put_"), positions
+    cdef TensorBase source = source_of(x, read, values, accumulate, "index_put_")
     if source is values:
         source = apart_from(x, values, "index_put_", "the values")
-    positions = [None if index is None else index_apart_from(x, <TensorBase>index, values) for index in indices]
+    positions = [None if index is None else index_apart_from(x, <TensorBase>index, values) for index in read]
     # x may show an element twice: what is written last stays
     warn_if_expanded(x, "index_put_")
-    node = start_overlapping(INDEX_PUT, x, (x, indices, values, accumulate))
-    write_indexed(x, positions, source, ADD if accumulate else PUT, "index_put_", computes)
+    node = start_overlapping(INDEX_PUT, x, (x, read, values, accumulate))
+    write_indexed(x, positions, source, ADD if accumulate else PUT, "index_put_", not is_meta(x))
     return end_record_inplace(node, x)
 
-cdef TensorBase index_put_kernel(Op op, TensorBase x, object indices, TensorBase values, object accumulate):
-    return put_any(op, x, as_list(indices, op.name), values, accumulate, True)
-
-cdef TensorBase index_put_shape(Op op, TensorBase x, object indices, TensorBase values, object accumulate):
-    return put_any(op, x, as_list(indices, op.name), values, accumulate, False)
-
-cdef Op INDEX_PUT_ = inplace_op(INDEX_PUT, <void*>index_put_kernel, <void*>index_put_shape)
+INDEX_PUT_.compose(index_put_in_place)
 INDEX_PUT_.records_itself = True
 
 cdef object run_index_put_(TensorBase x, list indices, TensorBase values, bint accumulate):

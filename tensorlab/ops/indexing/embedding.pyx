@@ -13,14 +13,15 @@ from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dtypes cimport INT64, item_size
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, view_strides
 from tensorlab._core.loops.iterator cimport contiguous_copy
-from tensorlab._core.tensor cimport TensorBase, alias_as, is_meta, memory_of, refuse_meta
-from tensorlab.ops.filling cimport zeros_beside
-from tensorlab.ops.indexing.index_iterator cimport ADD, check_meta, refresh
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, is_meta, memory_of, result_beside
+from tensorlab.ops.filling cimport fill_zero, refuse_negative as refuse_negative_sizes, zeros_beside
+from tensorlab.ops.indexing.index_iterator cimport ADD, refresh
 from tensorlab.ops.indexing.index_along_dim cimport (
+    check_index_type,
     index_vector,
     refuse_negative,
     select_forward,
-    select_result,
+    select_to,
     write_slices,
 )
 
@@ -35,18 +36,15 @@ cdef TensorBase as_vector(TensorBase index):
     return alias_as(index, 1, &index.numel_, &one, index.data_)
 
 
-cdef TensorBase in_shape(TensorBase rows, TensorBase index):
-    """Rows (n, width) as (*index.shape, width)."""
-    cdef ssize[MAX_NDIM] sizes, strides
+cdef int in_shape(TensorBase index, ssize width, ssize* sizes) except -1:
+    """The sizes (*index.shape, width); returns how many."""
     cdef int d
     if index.ndim_ + 1 > MAX_NDIM:
         raise ShapeError(f"embedding: the result would have more than {MAX_NDIM} dimensions")
-    sizes[index.ndim_] = rows.sizes[1]
-    strides[index.ndim_] = 1
-    for d in range(index.ndim_ - 1, -1, -1):
+    for d in range(index.ndim_):
         sizes[d] = index.sizes[d]
-        strides[d] = strides[d + 1] * max(sizes[d + 1], 1)
-    return alias_as(rows, index.ndim_ + 1, sizes, strides, rows.data_)
+    sizes[index.ndim_] = width
+    return index.ndim_ + 1
 
 
 # ---------------------------------------------------------------- embedding
@@ -62,19 +60,21 @@ cdef int check_table(TensorBase weight) except -1:
         raise ShapeError(f"embedding: the weight must be a matrix, not of shape {shape_text(weight.ndim_, weight.sizes)}")
     return 0
 
-cdef TensorBase embedding_kernel(TensorBase weight, TensorBase indices, object padding_idx, object scale_grad_by_freq):
-    cdef TensorBase index = index_vector(indices, "embedding")
+@EMBEDDING.infer
+def embedding_infer(TensorBase weight, TensorBase indices, padding_idx, scale_grad_by_freq):
+    cdef ssize[MAX_NDIM] sizes
+    check_index_type(indices, "embedding")
     refresh(weight)
     check_table(weight)
-    return in_shape(select_forward(weight, 0, as_vector(index), "embedding"), index)
+    return result_beside(weight, weight.dtype_, in_shape(indices, weight.sizes[1], sizes), sizes)
 
-cdef TensorBase embedding_shape(TensorBase weight, TensorBase indices, object padding_idx, object scale_grad_by_freq):
-    cdef TensorBase index = index_vector(indices, "embedding")
-    check_table(weight)
-    check_meta(weight)
-    return in_shape(select_result(weight, 0, as_vector(index), "embedding"), index)
-
-EMBEDDING.c_kernel, EMBEDDING.shape_rule = <void*>embedding_kernel, <void*>embedding_shape
+@EMBEDDING.kernel
+def embedding_kernel(TensorBase out, TensorBase weight, TensorBase indices, padding_idx, scale_grad_by_freq):
+    cdef TensorBase index = as_vector(index_vector(indices, "embedding"))
+    cdef ssize[2] sizes, strides
+    sizes[0], sizes[1] = index.numel_, weight.sizes[1]
+    strides[0], strides[1] = max(sizes[1], 1), 1
+    select_to(alias_as(out, 2, sizes, strides, out.data_), weight, 0, index, "embedding")
 
 
 # ---------------------------------------------------------------- how often each row is used
@@ -91,25 +91,25 @@ cdef bint count_uses(int64_t* counts, ssize rows, const int64_t* index, ssize n)
 
 cdef Op EMBEDDING_USES = Op("embedding_uses(Tensor indices, int rows) -> Tensor")
 
-cdef TensorBase uses_zeros(TensorBase indices, object rows):
+@EMBEDDING_USES.infer
+def embedding_uses_infer(TensorBase indices, ssize rows):
     cdef ssize[2] sizes
-    sizes[0] = rows
-    sizes[1] = 1
-    return zeros_beside(indices, INT64, 2, sizes)
+    sizes[0], sizes[1] = rows, 1
+    refuse_negative_sizes(2, sizes)
+    return result_beside(indices, INT64, 2, sizes)
 
-cdef TensorBase embedding_uses_kernel(TensorBase indices, object rows):
+@EMBEDDING_USES.kernel
+def embedding_uses_kernel(TensorBase out, TensorBase indices, ssize rows):
     """As a column; at least 1, as it is divided by."""
-    cdef TensorBase counts = uses_zeros(indices, rows), index = index_vector(indices, "embedding")
-    cdef int64_t* count = <int64_t*>memory_of(counts)
+    cdef TensorBase index = index_vector(indices, "embedding")
+    cdef int64_t* count = <int64_t*>memory_of(out)
     cdef ssize i
-    if not count_uses(count, counts.sizes[0], <const int64_t*>memory_of(index), index.numel_):
+    fill_zero(out)
+    if not count_uses(count, rows, <const int64_t*>memory_of(index), index.numel_):
         raise IndexOutOfRange(f"embedding: the saved indices name a row that a table of {rows} rows does not have; they were "
                               f"changed after the forward pass")
-    for i in range(counts.numel_):
+    for i in range(rows):
         count[i] = max(count[i], <int64_t>1)
-    return counts
-
-EMBEDDING_USES.c_kernel, EMBEDDING_USES.shape_rule = <void*>embedding_uses_kernel, <void*>uses_zeros
 
 
 # ---------------------------------------------------------------- embedding_backward
@@ -121,7 +121,8 @@ def embedding_backward_derivative(grad, indices, padding_idx):
         grad = grad.index_fill(0, indices.new_tensor([padding_idx]), 0)
     return run_4(EMBEDDING, grad, indices, -1, False)
 
-cdef TensorBase embedding_backward_zeros(TensorBase grad, TensorBase indices, object rows, object padding_idx):
+@EMBEDDING_BACKWARD.infer
+def embedding_backward_infer(TensorBase grad, TensorBase indices, ssize rows, ssize padding_idx):
     cdef ssize[2] sizes
     cdef int d
     cdef bint fits = grad.ndim_ == indices.ndim_ + 1
@@ -134,28 +135,27 @@ cdef TensorBase embedding_backward_zeros(TensorBase grad, TensorBase indices, ob
     sizes[1] = grad.sizes[grad.ndim_ - 1]
     if padding_idx >= sizes[0]:
         raise IndexOutOfRange(f"embedding_backward: padding_idx {padding_idx} is no row of a table of {sizes[0]} rows")
-    return zeros_beside(grad, grad.dtype_, 2, sizes)
+    refuse_negative_sizes(2, sizes)
+    return result_beside(grad, grad.dtype_, 2, sizes)
 
-cdef TensorBase embedding_backward_kernel(TensorBase grad, TensorBase indices, object rows, object padding_idx):
+@EMBEDDING_BACKWARD.kernel
+def embedding_backward_kernel(TensorBase out, TensorBase grad, TensorBase indices, rows, ssize padding_idx):
     """The gradient of the table: rows of grad added where they came from."""
     cdef ssize[2] sizes, strides
-    cdef ssize padding = padding_idx, row_bytes
-    cdef TensorBase out = embedding_backward_zeros(grad, indices, rows, padding_idx)
+    cdef ssize row_bytes
     cdef TensorBase index = as_vector(index_vector(indices, "embedding"))
+    fill_zero(out)
     sizes[0], sizes[1] = index.numel_, out.sizes[1]
     if sizes[1] == 0:
-        return out
+        return
     if not view_strides(grad.ndim_, grad.sizes, grad.strides, 2, sizes, strides):
         grad = contiguous_copy(grad)
         strides[0], strides[1] = sizes[1], 1
     refuse_negative(out, 0, index, SliceOutOfRange, "embedding")
     write_slices(out, 0, index, alias_as(grad, 2, sizes, strides, grad.data_), ADD, "embedding")
-    if padding >= 0:
+    if padding_idx >= 0:
         row_bytes = sizes[1] * item_size[out.dtype_]
-        memset(memory_of(out) + padding * row_bytes, 0, row_bytes)
-    return out
-
-EMBEDDING_BACKWARD.c_kernel, EMBEDDING_BACKWARD.shape_rule = <void*>embedding_backward_kernel, <void*>embedding_backward_zeros
+        memset(memory_of(out) + padding_idx * row_bytes, 0, row_bytes)
 
 
 # ---------------------------------------------------------------- the public functions
@@ -220,15 +220,14 @@ def embedding(TensorBase input not None, TensorBase weight not None, padding_idx
 # ---------------------------------------------------------------- one_hot
 cdef Op ONE_HOT = Op("one_hot(Tensor x, int num_classes=-1) -> Tensor")
 
-cdef TensorBase one_hot_zeros(TensorBase x, ssize classes):
-    cdef ssize[MAX_NDIM] sizes
+cdef int one_hot_sizes(TensorBase x, ssize classes, ssize* sizes) except -1:
     cdef int d
     if classes < 1:
         raise ShapeError(f"one_hot: num_classes is {classes}; it must be at least 1, or -1 for the largest position and one")
     for d in range(x.ndim_):
         sizes[d] = x.sizes[d]
     sizes[x.ndim_] = classes
-    return zeros_beside(x, INT64, x.ndim_ + 1, sizes)
+    return x.ndim_ + 1
 
 cdef int check_one_hot(TensorBase x) except -1:
     if x.dtype_ != INT64:
@@ -237,13 +236,18 @@ cdef int check_one_hot(TensorBase x) except -1:
         raise ShapeError(f"one_hot: the result would have more than {MAX_NDIM} dimensions")
     return 0
 
-cdef TensorBase one_hot_kernel(TensorBase x, object num_classes):
+@ONE_HOT.kernel
+def one_hot_kernel(TensorBase x, ssize num_classes):
+    """The result is made here: without num_classes its last size depends on the largest position."""
     cdef TensorBase index, out
+    cdef ssize[MAX_NDIM] sizes
     cdef ssize i, largest = -1, classes = num_classes
     cdef int64_t* at
     cdef int64_t* ones
     cdef uint64_t position
     check_one_hot(x)
+    if is_meta(x) and classes != -1:
+        return empty_beside(x, INT64, one_hot_sizes(x, classes, sizes), sizes)
     index = index_vector(x, "one_hot")
     at = <int64_t*>memory_of(index)
     for i in range(index.numel_):
@@ -256,7 +260,7 @@ cdef TensorBase one_hot_kernel(TensorBase x, object num_classes):
         classes = largest + 1
     elif classes <= largest:
         raise ShapeError(f"one_hot: num_classes is {classes}, which must be larger than the largest position, {largest}")
-    out = one_hot_zeros(index, classes)
+    out = zeros_beside(index, INT64, one_hot_sizes(x, classes, sizes), sizes)
     ones = <int64_t*>memory_of(out)
     for i in range(index.numel_):
         position = <uint64_t>at[i]
@@ -265,14 +269,6 @@ cdef TensorBase one_hot_kernel(TensorBase x, object num_classes):
                              f"{classes}; another thread writes to the positions, give a clone of them")
         ones[i * classes + <ssize>position] = 1
     return out
-
-cdef TensorBase one_hot_shape(TensorBase x, object num_classes):
-    check_one_hot(x)
-    if num_classes == -1:
-        refuse_meta()                                   # the largest position is needed
-    return one_hot_zeros(x, num_classes)
-
-ONE_HOT.c_kernel, ONE_HOT.shape_rule = <void*>one_hot_kernel, <void*>one_hot_shape
 
 def one_hot(TensorBase input not None, ssize num_classes=-1):
     """Vectors of zeros with a one at a position.

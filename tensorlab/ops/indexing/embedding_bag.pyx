@@ -17,10 +17,10 @@ from tensorlab._core.dispatch.operands cimport check_same_place
 from tensorlab._core.dtypes cimport FLOAT64, INT64, dtype_object, is_floating, kernel_dtype, real
 from tensorlab._core.graph.graph cimport ndim_of
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.loops.iterator cimport plain, plain_result, put_back
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for
-from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
-from tensorlab.ops.filling cimport zeros_beside
+from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of, result_beside
+from tensorlab.ops.filling cimport fill_zero, refuse_negative
 from tensorlab.ops.indexing.index_along_dim cimport index_vector, select_forward
 from tensorlab.ops.indexing.index_iterator cimport fetch_early
 from tensorlab.ops.indexing.embedding cimport EMBEDDING_USES, row_number, shorten_rows
@@ -103,20 +103,10 @@ cdef int check_gradient(TensorBase grad, TensorBase offsets) except -1:
     return 0
 
 
-cdef TensorBase computed(TensorBase x):
-    """x row-major and of the type of computing."""
-    cdef TensorBase copied
-    if x is None or (x.is_contiguous_ and kernel_dtype(x.dtype_) == x.dtype_):
-        return x
-    copied = empty_beside(x, kernel_dtype(x.dtype_), x.ndim_, x.sizes)
-    copy_into(copied, x)
-    return copied
-
-
 cdef TensorBase rows_to_read(TensorBase weight, TensorBase index, Bags* job):
     """The table; of one of a half type only the rows that are read, so that not all of it is converted."""
     job.by_place = kernel_dtype(weight.dtype_) != weight.dtype_
-    return computed(select_forward(weight, 0, index, "embedding_bag") if job.by_place else weight)
+    return plain(select_forward(weight, 0, index, "embedding_bag") if job.by_place else weight)
 
 
 cdef int run_bags(Bags* job, share_of_bags share, ssize count, TensorBase index) except -1:
@@ -277,16 +267,6 @@ cdef TensorBase begin_job(Bags* job, TensorBase rows, TensorBase indices, Tensor
     return starts
 
 
-cdef TensorBase in_type(TensorBase x, int dtype):
-    """What has been computed, in the type of the result."""
-    cdef TensorBase converted
-    if x.dtype_ == dtype:
-        return x
-    converted = empty_beside(x, dtype, x.ndim_, x.sizes)
-    copy_into(converted, x)
-    return converted
-
-
 # ---------------------------------------------------------------- embedding_bag
 cdef Op EMBEDDING_BAG = Op("embedding_bag(Tensor weight, Tensor indices, Tensor offsets, Tensor? per_sample_weights=None, "
                            "bool mean=False, int padding_idx=-1, bool scale_grad_by_freq=False) -> Tensor")
@@ -301,28 +281,26 @@ def embedding_bag_derivative(grad, indices, offsets, per_sample_weights, mean, p
 def embedding_bag_derivative_weights(grad, weight, indices, offsets, padding_idx):
     return run_5(EMBEDDING_BAG_WEIGHTS_BACKWARD, grad, weight, indices, offsets, padding_idx)
 
-cdef TensorBase embedding_bag_shape(TensorBase weight, TensorBase indices, TensorBase offsets, TensorBase per_sample_weights,
-                                    object mean, object padding_idx, object scale_grad_by_freq):
+@EMBEDDING_BAG.infer
+def embedding_bag_infer(TensorBase weight, TensorBase indices, TensorBase offsets, TensorBase per_sample_weights, mean,
+                        padding_idx, scale_grad_by_freq):
     cdef ssize[2] sizes
     check_bags(weight, indices, offsets, per_sample_weights)
     sizes[0], sizes[1] = offsets.numel_, weight.sizes[1]
-    return empty_beside(weight, weight.dtype_, 2, sizes)
+    return result_beside(weight, weight.dtype_, 2, sizes)
 
-cdef TensorBase embedding_bag_kernel(TensorBase weight, TensorBase indices, TensorBase offsets, TensorBase per_sample_weights,
-                                     object mean, object padding_idx, object scale_grad_by_freq):
+@EMBEDDING_BAG.kernel
+def embedding_bag_kernel(TensorBase out, TensorBase weight, TensorBase indices, TensorBase offsets,
+                         TensorBase per_sample_weights, bint mean, padding_idx, scale_grad_by_freq):
     cdef Bags job
-    cdef TensorBase _starts, table, factors, index
-    cdef TensorBase out = embedding_bag_shape(weight, indices, offsets, per_sample_weights, mean, padding_idx, scale_grad_by_freq)
+    cdef TensorBase _starts, table, factors, index, sums = plain_result(out)
     index = index_vector(indices, "embedding_bag")
     _starts = begin_job(&job, weight, index, offsets, weight.sizes[0], padding_idx)
-    table, factors = rows_to_read(weight, index, &job), computed(per_sample_weights)
-    out = computed(out)
-    job.mean, job.table, job.out = mean, memory_of(table), memory_of(out)
+    table, factors = rows_to_read(weight, index, &job), plain(per_sample_weights)
+    job.mean, job.table, job.out = mean, memory_of(table), memory_of(sums)
     job.factor = memory_of(factors) if factors is not None else NULL
     run_bags(&job, sum_share, job.bags, index)
-    return in_type(out, weight.dtype_)
-
-EMBEDDING_BAG.c_kernel, EMBEDDING_BAG.shape_rule = <void*>embedding_bag_kernel, <void*>embedding_bag_shape
+    put_back(out, sums)
 
 
 # ---------------------------------------------------------------- embedding_bag_backward
@@ -337,34 +315,29 @@ def embedding_bag_backward_derivative(grad, indices, offsets, per_sample_weights
 def embedding_bag_backward_derivative_weights(grad, grad_out, indices, offsets, padding_idx):
     return run_5(EMBEDDING_BAG_WEIGHTS_BACKWARD, grad_out, grad, indices, offsets, padding_idx)
 
-cdef TensorBase embedding_bag_backward_shape(TensorBase grad_out, TensorBase indices, TensorBase offsets,
-                                             TensorBase per_sample_weights, object rows, object mean, object padding_idx):
+@EMBEDDING_BAG_BACKWARD.infer
+def embedding_bag_backward_infer(TensorBase grad_out, TensorBase indices, TensorBase offsets, TensorBase per_sample_weights,
+                                 rows, mean, padding_idx):
     cdef ssize[2] sizes
     check_bags(grad_out, indices, offsets, per_sample_weights)
     check_gradient(grad_out, offsets)
     sizes[0], sizes[1] = rows, grad_out.sizes[1]
-    return zeros_beside(grad_out, kernel_dtype(grad_out.dtype_), 2, sizes)
+    refuse_negative(2, sizes)
+    return result_beside(grad_out, grad_out.dtype_, 2, sizes)
 
-cdef TensorBase embedding_bag_backward_kernel(TensorBase grad_out, TensorBase indices, TensorBase offsets,
-                                              TensorBase per_sample_weights, object rows, object mean, object padding_idx):
+@EMBEDDING_BAG_BACKWARD.kernel
+def embedding_bag_backward_kernel(TensorBase out, TensorBase grad_out, TensorBase indices, TensorBase offsets,
+                                  TensorBase per_sample_weights, rows, bint mean, padding_idx):
     cdef Bags job
-    cdef TensorBase _starts, grad, factors, index
-    cdef TensorBase out = embedding_bag_backward_shape(grad_out, indices, offsets, per_sample_weights, rows, mean, padding_idx)
+    cdef TensorBase _starts, grad, factors, index, sums = plain_result(out)
+    fill_zero(sums)
     index = index_vector(indices, "embedding_bag")
     _starts = begin_job(&job, grad_out, index, offsets, out.sizes[0], padding_idx)
-    grad, factors = computed(grad_out), computed(per_sample_weights)
-    job.mean, job.grad, job.out = mean, memory_of(grad), memory_of(out)
+    grad, factors = plain(grad_out), plain(per_sample_weights)
+    job.mean, job.grad, job.out = mean, memory_of(grad), memory_of(sums)
     job.factor = memory_of(factors) if factors is not None else NULL
     run_bags(&job, add_share, job.rows, index)
-    return in_type(out, grad_out.dtype_)
-
-cdef TensorBase embedding_bag_backward_rule(TensorBase grad_out, TensorBase indices, TensorBase offsets,
-                                            TensorBase per_sample_weights, object rows, object mean, object padding_idx):
-    return in_type(embedding_bag_backward_shape(grad_out, indices, offsets, per_sample_weights, rows, mean, padding_idx),
-                   grad_out.dtype_)
-
-EMBEDDING_BAG_BACKWARD.c_kernel = <void*>embedding_bag_backward_kernel
-EMBEDDING_BAG_BACKWARD.shape_rule = <void*>embedding_bag_backward_rule
+    put_back(out, sums)
 
 
 # ---------------------------------------------------------------- embedding_bag_weights_backward
@@ -379,56 +352,51 @@ def embedding_bag_weights_backward_derivative(grad, weight, indices, offsets, pa
 def embedding_bag_weights_backward_derivative_weight(grad, grad_out, indices, offsets, padding_idx, weight_shape):
     return run_tuple(EMBEDDING_BAG_BACKWARD, (grad_out, indices, offsets, grad, weight_shape[0], False, padding_idx))
 
-cdef TensorBase embedding_bag_weights_backward_shape(TensorBase grad_out, TensorBase weight, TensorBase indices,
-                                                     TensorBase offsets, object padding_idx):
+@EMBEDDING_BAG_WEIGHTS_BACKWARD.infer
+def embedding_bag_weights_backward_infer(TensorBase grad_out, TensorBase weight, TensorBase indices, TensorBase offsets,
+                                         padding_idx):
     check_bags(weight, indices, offsets, None)
     check_bags(grad_out, indices, offsets, None)
     check_gradient(grad_out, offsets)
     if grad_out.sizes[1] != weight.sizes[1] or grad_out.dtype_ != weight.dtype_:
         raise ShapeError(f"embedding_bag: the gradient has shape {shape_text(2, grad_out.sizes)} and type {grad_out.dtype}; "
                          f"expected the width, {weight.sizes[1]}, and type of the weight, {weight.dtype}")
-    return empty_beside(weight, weight.dtype_, 1, indices.sizes)
+    return result_beside(weight, weight.dtype_, 1, indices.sizes)
 
-cdef TensorBase embedding_bag_weights_backward_kernel(TensorBase grad_out, TensorBase weight, TensorBase indices,
-                                                      TensorBase offsets, object padding_idx):
+@EMBEDDING_BAG_WEIGHTS_BACKWARD.kernel
+def embedding_bag_weights_backward_kernel(TensorBase out, TensorBase grad_out, TensorBase weight, TensorBase indices,
+                                          TensorBase offsets, padding_idx):
     cdef Bags job
-    cdef TensorBase _starts, table, grad, index
-    cdef TensorBase out = computed(embedding_bag_weights_backward_shape(grad_out, weight, indices, offsets, padding_idx))
+    cdef TensorBase _starts, table, grad, index, sums = plain_result(out)
     index = index_vector(indices, "embedding_bag")
     _starts = begin_job(&job, weight, index, offsets, weight.sizes[0], padding_idx)
-    table, grad = rows_to_read(weight, index, &job), computed(grad_out)
-    job.table, job.grad, job.out = memory_of(table), memory_of(grad), memory_of(out)
+    table, grad = rows_to_read(weight, index, &job), plain(grad_out)
+    job.table, job.grad, job.out = memory_of(table), memory_of(grad), memory_of(sums)
     run_bags(&job, multiply_share, job.bags, index)
-    return in_type(out, weight.dtype_)
-
-EMBEDDING_BAG_WEIGHTS_BACKWARD.c_kernel = <void*>embedding_bag_weights_backward_kernel
-EMBEDDING_BAG_WEIGHTS_BACKWARD.shape_rule = <void*>embedding_bag_weights_backward_shape
+    put_back(out, sums)
 
 
 # ---------------------------------------------------------------- embedding_bag_largest
 cdef Op EMBEDDING_BAG_LARGEST = Op("embedding_bag_largest(Tensor weight, Tensor indices, Tensor offsets, int padding_idx=-1) "
                                    "-> Tensor")
 
-cdef TensorBase embedding_bag_largest_shape(TensorBase weight, TensorBase indices, TensorBase offsets, object padding_idx):
+@EMBEDDING_BAG_LARGEST.infer
+def embedding_bag_largest_infer(TensorBase weight, TensorBase indices, TensorBase offsets, padding_idx):
     cdef ssize[2] sizes
     check_bags(weight, indices, offsets, None)
     sizes[0], sizes[1] = offsets.numel_, weight.sizes[1]
-    return empty_beside(weight, INT64, 2, sizes)
+    return result_beside(weight, INT64, 2, sizes)
 
-cdef TensorBase embedding_bag_largest_kernel(TensorBase weight, TensorBase indices, TensorBase offsets, object padding_idx):
+@EMBEDDING_BAG_LARGEST.kernel
+def embedding_bag_largest_kernel(TensorBase rows, TensorBase weight, TensorBase indices, TensorBase offsets, padding_idx):
     cdef Bags job
     cdef TensorBase _starts, table, best, index
-    cdef TensorBase rows = embedding_bag_largest_shape(weight, indices, offsets, padding_idx)
     index = index_vector(indices, "embedding_bag")
     _starts = begin_job(&job, weight, index, offsets, weight.sizes[0], padding_idx)
     table = rows_to_read(weight, index, &job)
     best = empty_beside(rows, table.dtype_, 2, rows.sizes)
     job.table, job.grad, job.out = memory_of(table), memory_of(best), memory_of(rows)
     run_bags(&job, largest_share, job.bags, index)
-    return rows
-
-EMBEDDING_BAG_LARGEST.c_kernel = <void*>embedding_bag_largest_kernel
-EMBEDDING_BAG_LARGEST.shape_rule = <void*>embedding_bag_largest_shape
 
 
 # ---------------------------------------------------------------- the public function

@@ -20,9 +20,9 @@ from tensorlab._core.dispatch.out_argument cimport (
 from tensorlab._core.dtypes cimport INT64
 from tensorlab._core.graph.graph cimport bump_version, dim_of
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, ssize
-from tensorlab._core.loops.iterator cimport contiguous_copy
-from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
-from tensorlab.ops.filling cimport fill_number, zeros_beside
+from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of, result_beside
+from tensorlab.ops.filling cimport check_number, fill_number, fill_zero, refuse_negative
 from tensorlab.ops.indexing.scatter_gather cimport (
     ScatterGather,
     check_index,
@@ -33,7 +33,7 @@ from tensorlab.ops.indexing.scatter_gather cimport (
     scatter_into,
     set_up_iterator,
 )
-from tensorlab.ops.indexing.index_iterator cimport ADD, PUT, TAKE, apart_from, check_meta, check_tensor
+from tensorlab.ops.indexing.index_iterator cimport ADD, PUT, TAKE, apart_from, check_tensor
 
 from tensorlab.errors import DTypeError, IndexOutOfRange, ShapeError
 
@@ -45,25 +45,22 @@ cdef Op GATHER = Op("gather(Tensor x, int dim, Tensor index) -> Tensor")
 def gather_derivative(grad, x, dim, index):             # saves x, as PyTorch does: a write to it makes backward raise
     return run_4(GATHER_BACKWARD, grad, dim, index, x.shape)
 
-cdef TensorBase gather_kernel(TensorBase x, object dim, TensorBase index):
+@GATHER.infer
+def gather_infer(TensorBase x, dim, TensorBase index):
+    check_index(x, dim_of(dim, x, "gather"), index, "gather")
+    return result_beside(x, x.dtype_, index.ndim_, index.sizes)
+
+@GATHER.kernel
+def gather_kernel(TensorBase out, TensorBase x, dim, TensorBase index):
     cdef ScatterGather iter
     cdef int d = dim_of(dim, x, "gather")
-    cdef TensorBase wide = check_index(x, d, index, "gather"), out = empty_beside(x, x.dtype_, index.ndim_, index.sizes)
+    cdef TensorBase wide = check_index(x, d, index, "gather")
     if out.numel_ == 0:
-        return out
+        return
     memory_of(wide)                             # raises if it has none
     set_up_iterator(&iter, x, d, wide, out)
     if iter.bound == 0 or not run_iterator(&iter, loop_for(TAKE, x.dtype_), False, x, wide, out):
         raise_bad_index(x, d, wide, "gather")
-    return out
-
-cdef TensorBase gather_shape(TensorBase x, object dim, TensorBase index):
-    check_meta(x)
-    check_index(x, dim_of(dim, x, "gather"), index, "gather")
-    return empty_beside(x, x.dtype_, index.ndim_, index.sizes)
-
-GATHER.c_kernel = <void*>gather_kernel
-GATHER.shape_rule = <void*>gather_shape
 
 def gather(TensorBase input not None, dim, index, *, bint sparse_grad=False, out=None):
     """Elements picked along one dimension, by an index for each of them.
@@ -101,27 +98,23 @@ cdef Op GATHER_BACKWARD = Op("gather_backward(Tensor grad, int dim, Tensor index
 def gather_backward_derivative(grad, dim, index):
     return gather(grad, dim, index)
 
-cdef TensorBase gather_backward_kernel(TensorBase grad, object dim, TensorBase index, object shape):
-    """A tensor of zeros, with grad added where gather took from."""
-    cdef TensorBase out = gather_backward_result(grad, dim, index, shape)
-    cdef int d = dim_of(dim, out, "gather_backward")
-    scatter_into(out, d, check_index(out, d, index, "gather_backward"), grad, ADD, "gather_backward")
-    return out
-
-cdef TensorBase gather_backward_result(TensorBase grad, object dim, TensorBase index, object shape):
-    """The zeros."""
+@GATHER_BACKWARD.infer
+def gather_backward_infer(TensorBase grad, dim, TensorBase index, shape):
     cdef ssize[MAX_NDIM] sizes
-    cdef TensorBase out = zeros_beside(grad, grad.dtype_, read_sizes(shape, sizes, "gather_backward"), sizes)
+    cdef int ndim = read_sizes(shape, sizes, "gather_backward")
+    cdef TensorBase out
+    refuse_negative(ndim, sizes)
+    out = result_beside(grad, grad.dtype_, ndim, sizes)
     check_source(out, check_index(out, dim_of(dim, out, "gather_backward"), index, "gather_backward"), grad, "gather_backward")
     bump_version(out)                                   # PyTorch's is zeros and a write to them, and its version tells
     return out
 
-cdef TensorBase gather_backward_shape(TensorBase grad, object dim, TensorBase index, object shape):
-    check_meta(grad)
-    return gather_backward_result(grad, dim, index, shape)
-
-GATHER_BACKWARD.c_kernel = <void*>gather_backward_kernel
-GATHER_BACKWARD.shape_rule = <void*>gather_backward_shape
+@GATHER_BACKWARD.kernel
+def gather_backward_kernel(TensorBase out, TensorBase grad, dim, TensorBase index, shape):
+    """Zeros, with grad added where gather took from."""
+    cdef int d = dim_of(dim, out, "gather_backward")
+    fill_zero(out)
+    scatter_into(out, d, check_index(out, d, index, "gather_backward"), grad, ADD, "gather_backward")
 
 
 # ---------------------------------------------------------------- scatter
@@ -149,32 +142,41 @@ cdef Op SCATTER_VALUE = Op("scatter_value(Tensor x, int dim, Tensor index, Scala
 def scatter_value_derivative(grad, dim, index):
     return scatter(grad, dim, index, 0)
 
-cdef TensorBase scatter_over(Op op, TensorBase x, object dim, TensorBase index, object src, int mode, str where, bint computes):
-    """Check the arguments, and write over x, or over a copy of it. `src` is a number in scatter_value only."""
+cdef TensorBase scatter_result(TensorBase x, object dim, TensorBase index, object src, str where):
+    """Check the arguments. `src` is a number in scatter_value only."""
+    cdef TensorBase wide = check_index(x, dim_of(dim, x, where), index, where)
+    if isinstance(src, TensorBase):
+        check_source(x, wide, <TensorBase>src, where)
+    else:
+        check_number(src, x.dtype_, where)
+    return result_beside(x, x.dtype_, x.ndim_, x.sizes)
+
+cdef int scatter_over(TensorBase out, TensorBase x, object dim, TensorBase index, object src, int mode, str where) except -1:
+    """Write over a copy of x, or over x itself if `out` is x."""
     cdef int d = dim_of(dim, x, where)
-    cdef TensorBase wide = check_index(x, d, index, where), source, out
+    cdef TensorBase wide = check_index(x, d, index, where), source
     if isinstance(src, TensorBase):
         source = <TensorBase>src
-        check_source(x, wide, source, where)
     else:
         source = empty_beside(x, x.dtype_, 0, NULL)
         fill_number(source, src, where)
-    out = x if op.writes else contiguous_copy(x)
-    if computes:
-        source, wide = apart_from(out, source, where, "the source"), apart_from(out, wide, where, "the index")
-        scatter_into(out, d, wide, source, mode, where)
-    else:
-        check_meta(x)
-    return out
+    if out is not x:
+        copy_into(out, x)
+    source, wide = apart_from(out, source, where, "the source"), apart_from(out, wide, where, "the index")
+    return scatter_into(out, d, wide, source, mode, where)
 
-cdef TensorBase scatter_kernel(Op op, TensorBase x, object dim, TensorBase index, object src):
-    return scatter_over(op, x, dim, index, src, PUT, "scatter_" if op.writes else "scatter", True)
+@SCATTER_VALUE.infer
+@SCATTER.infer
+def scatter_infer(TensorBase x, dim, TensorBase index, src):
+    return scatter_result(x, dim, index, src, "scatter")
 
-cdef TensorBase scatter_shape(Op op, TensorBase x, object dim, TensorBase index, object src):
-    return scatter_over(op, x, dim, index, src, PUT, "scatter_" if op.writes else "scatter", False)
+@SCATTER_VALUE.kernel
+@SCATTER.kernel
+def scatter_kernel(TensorBase out, TensorBase x, dim, TensorBase index, src):
+    scatter_over(out, x, dim, index, src, PUT, "scatter")
 
-cdef Op SCATTER_ = inplace_op(SCATTER, <void*>scatter_kernel, <void*>scatter_shape)
-cdef Op SCATTER_VALUE_ = inplace_op(SCATTER_VALUE, <void*>scatter_kernel, <void*>scatter_shape)
+cdef Op SCATTER_ = inplace_op(SCATTER)
+cdef Op SCATTER_VALUE_ = inplace_op(SCATTER_VALUE)
 
 cdef object reducing = None              # scatter_reduce and scatter_reduce_, of a file further up
 
@@ -246,13 +248,15 @@ def scatter_add_derivative_x(grad):
 def scatter_add_derivative_src(grad, dim, index, src_shape):
     return padded(gather(grad, dim, index), src_shape)
 
-cdef TensorBase scatter_add_kernel(Op op, TensorBase x, object dim, TensorBase index, TensorBase src):
-    return scatter_over(op, x, dim, index, src, ADD, op.name, True)
+@SCATTER_ADD.infer
+def scatter_add_infer(TensorBase x, dim, TensorBase index, TensorBase src):
+    return scatter_result(x, dim, index, src, "scatter_add")
 
-cdef TensorBase scatter_add_shape(Op op, TensorBase x, object dim, TensorBase index, TensorBase src):
-    return scatter_over(op, x, dim, index, src, ADD, op.name, False)
+@SCATTER_ADD.kernel
+def scatter_add_kernel(TensorBase out, TensorBase x, dim, TensorBase index, TensorBase src):
+    scatter_over(out, x, dim, index, src, ADD, "scatter_add")
 
-cdef Op SCATTER_ADD_ = inplace_op(SCATTER_ADD, <void*>scatter_add_kernel, <void*>scatter_add_shape)
+cdef Op SCATTER_ADD_ = inplace_op(SCATTER_ADD)
 
 def scatter_add(TensorBase input not None, dim, index, src, *, out=None):
     """A copy of `input` with elements added along one dimension, by an index for each element of `src`.
@@ -274,8 +278,7 @@ def scatter_add(TensorBase input not None, dim, index, src, *, out=None):
     """
     check_tensor("scatter_add", "index", index)
     check_tensor("scatter_add", "src", src)
-    result = run_4(SCATTER_ADD, input, dim_of(dim, input, "scatter_add"), index, src)
-    return store_out("scatter_add", result, out, (input, index, src), NO_PARTIAL_OVERLAP | OTHERS_APART)
+    return run_4(SCATTER_ADD, input, dim_of(dim, input, "scatter_add"), index, src, out, NO_PARTIAL_OVERLAP | OTHERS_APART)
 
 def scatter_add_(TensorBase input not None, dim, index, src):
     """`scatter_add`, written over `input`. A call that raises has changed nothing."""
@@ -287,27 +290,25 @@ def scatter_add_(TensorBase input not None, dim, index, src):
 # ---------------------------------------------------------------- wrap_index
 cdef Op WRAP_INDEX = Op("wrap_index(Tensor index, int size, bool from_end=True, str where=\"wrap_index\") -> Tensor")
 
-cdef TensorBase wrap_index_result(TensorBase index, object size, object from_end, object where):
+@WRAP_INDEX.infer
+def wrap_index_infer(TensorBase index, size, from_end, where):
     if index.dtype_ != INT64:
         raise DTypeError(f"{where}: the index must be of type int64, not {index.dtype}")
-    return contiguous_copy(index)
+    return result_beside(index, INT64, index.ndim_, index.sizes)
 
-cdef TensorBase wrap_index_kernel(TensorBase index, object size, object from_end, object where):
+@WRAP_INDEX.kernel
+def wrap_index_kernel(TensorBase out, TensorBase index, ssize size, bint from_end, where):
     """A copy in which those counted from the end, if they are allowed, are counted from the front. All must be in range."""
-    cdef ssize i, at, bound = size, least = -bound if from_end else 0
-    cdef TensorBase out = wrap_index_result(index, size, from_end, where)
+    cdef ssize i, at, least = -size if from_end else 0
     cdef int64_t* to = <int64_t*>memory_of(out)
+    copy_into(out, index)
     for i in range(out.numel_):
         at = to[i]
-        if at < least or at >= bound:
-            raise IndexOutOfRange(f"{where}: index {at} is out of range for a dimension of size {bound}; valid are {least} to "
-                                  f"{bound - 1}")
+        if at < least or at >= size:
+            raise IndexOutOfRange(f"{where}: index {at} is out of range for a dimension of size {size}; valid are {least} to "
+                                  f"{size - 1}")
         if at < 0:
-            to[i] = at + bound
-    return out
-
-WRAP_INDEX.c_kernel = <void*>wrap_index_kernel
-WRAP_INDEX.shape_rule = <void*>wrap_index_result
+            to[i] = at + size
 
 def wrap_index(TensorBase index not None, size, from_end, where):
     """Run that op, for parts.py."""

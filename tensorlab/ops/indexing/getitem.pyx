@@ -22,11 +22,11 @@ from tensorlab._core.graph.inplace cimport check_inplace
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.state.modes cimport active_layers, thread_state
-from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, result_beside
 from tensorlab.ops.creation cimport full_beside
 from tensorlab.ops.copying cimport copy_safely, is_same_place
 from tensorlab.ops.dimensions cimport is_unwatched
-from tensorlab.ops.filling cimport check_number, fill_number, zeros_beside
+from tensorlab.ops.filling cimport check_number, fill_number, fill_zero, refuse_negative
 from tensorlab.ops.indexing.advanced cimport run_index, run_index_put_
 from tensorlab.ops.indexing.subscripts cimport (
     ALIAS,
@@ -107,13 +107,13 @@ cdef int read_view(TensorBase x, object index, Subscript* out) except -1:
         raise TypeError("getitem: tensors, lists and masks make no view; give ints, slices, None and Ellipsis")
     return 0
 
-cdef TensorBase getitem_kernel(TensorBase x, object index):
+def getitem_infer(TensorBase x, index):
     cdef Subscript subscript
     read_view(x, index, &subscript)
     return view_of(x, &subscript)
 
 for _op in VIEW_OPS:
-    (<Op>_op).c_kernel = <void*>getitem_kernel
+    _op.infer(getitem_infer)
 
 cdef inline TensorBase make_view(TensorBase x, Subscript* subscript, object index):
     """The view of x that a plain subscript describes."""
@@ -129,21 +129,32 @@ cdef Op GETITEM_BACKWARD = Op("getitem_backward(Tensor grad, Index index, int[] 
 def getitem_backward_derivative(grad, index):
     return getitem(grad, index)
 
-cdef TensorBase getitem_backward_kernel(TensorBase grad, object index, object shape):
-    """A tensor of zeros, with grad in the part that the subscript describes."""
-    cdef ssize[MAX_NDIM] sizes
+cdef TensorBase described_part(TensorBase out, TensorBase grad, object index):
+    """The part of `out` that the subscript describes; it must have grad's shape."""
     cdef Subscript subscript
-    cdef int ndim = read_sizes(shape, sizes, "getitem_backward")
-    cdef TensorBase out = zeros_beside(grad, grad.dtype_, ndim, sizes), part
+    cdef TensorBase part
     read_view(out, index, &subscript)
     part = view_of(out, &subscript)
     if not is_same_size(part, grad):
         raise ShapeError(f"getitem_backward: the gradient has shape {shape_text(grad.ndim_, grad.sizes)}, but x[index] has "
                          f"{shape_text(part.ndim_, part.sizes)}")
-    copy_into(part, grad)
+    return part
+
+@GETITEM_BACKWARD.infer
+def getitem_backward_infer(TensorBase grad, index, shape):
+    cdef ssize[MAX_NDIM] sizes
+    cdef int ndim = read_sizes(shape, sizes, "getitem_backward")
+    cdef TensorBase out
+    refuse_negative(ndim, sizes)
+    out = result_beside(grad, grad.dtype_, ndim, sizes)
+    described_part(out, grad, index)
     return out
 
-GETITEM_BACKWARD.c_kernel = <void*>getitem_backward_kernel
+@GETITEM_BACKWARD.kernel
+def getitem_backward_kernel(TensorBase out, TensorBase grad, index, shape):
+    """Zeros, with grad in the part that the subscript describes."""
+    fill_zero(out)
+    copy_into(described_part(out, grad, index), grad)
 
 
 # ---------------------------------------------------------------- x[index]

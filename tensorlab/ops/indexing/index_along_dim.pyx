@@ -36,9 +36,16 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.graph.graph cimport bump_version, dim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
-from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, memory_of
-from tensorlab.ops.filling cimport fill_number, start_overlapping, warn_if_expanded, zeros_beside
-from tensorlab.ops.indexing.advanced cimport index_forward, index_result, run_index_backward
+from tensorlab._core.tensor cimport TensorBase, empty_beside, give_memory, is_meta, memory_of, result_beside, result_like
+from tensorlab.ops.filling cimport (
+    check_number,
+    fill_number,
+    fill_zero,
+    refuse_negative as refuse_negative_sizes,
+    start_overlapping,
+    warn_if_expanded,
+)
+from tensorlab.ops.indexing.advanced cimport index_result, index_to, run_index_backward
 from tensorlab.ops.indexing.index_iterator cimport (
     ADD,
     PUT,
@@ -47,7 +54,6 @@ from tensorlab.ops.indexing.index_iterator cimport (
     add_kept_dim,
     apart_from,
     as_row,
-    check_meta,
     check_tensor,
     end_kept_dims,
     for_each_index,
@@ -60,13 +66,18 @@ from tensorlab.errors import DTypeError, IndexOutOfRange, PositionOutOfRange, Sh
 cdef TensorBase index_vector(TensorBase given, str where):
     """A vector (or 0-d tensor) of indices as contiguous int64."""
     cdef TensorBase wide
-    if given.dtype_ != INT64 and given.dtype_ != INT32:
-        raise DTypeError(f"{where}: the index must be of type int64 or int32, not {given.dtype}")
+    check_index_type(given, where)
     if given.dtype_ == INT64 and given.is_contiguous_:
         return given
     wide = empty_beside(given, INT64, given.ndim_, given.sizes)
     copy_into(wide, given)
     return wide
+
+
+cdef int check_index_type(TensorBase given, str where) except -1:
+    if given.dtype_ != INT64 and given.dtype_ != INT32:
+        raise DTypeError(f"{where}: the index must be of type int64 or int32, not {given.dtype}")
+    return 0
 
 
 cdef int refuse_matrix(TensorBase index, str where) except -1:
@@ -112,17 +123,22 @@ cdef TensorBase select_result(TensorBase x, int dim, TensorBase index, str where
         sizes[dim] = index.numel_
     elif index.numel_ != 1:
         raise ShapeError(f"{where}: a 0-d tensor is selected by one index, not {index.numel_}")
-    return empty_beside(x, x.dtype_, x.ndim_, sizes)
+    return result_beside(x, x.dtype_, x.ndim_, sizes)
 
 
 cdef TensorBase select_forward(TensorBase x, int dim, TensorBase index, str where):
-    """The slices along `dim` that a contiguous vector of int64 names."""
-    cdef IndexIterator iter
+    """The slices of x that the index names, as a new tensor."""
     cdef TensorBase out = select_result(x, dim, index, where)
+    give_memory(out)
+    select_to(out, x, dim, index, where)
+    return out
+
+
+cdef int select_to(TensorBase out, TensorBase x, int dim, TensorBase index, str where) except -1:
+    cdef IndexIterator iter
     refuse_negative(x, dim, index, SliceOutOfRange, where)
     set_up_index_iterator(&iter, x, dim, index, out)
-    for_each_index(&iter, TAKE, x, out, where)
-    return out
+    return for_each_index(&iter, TAKE, x, out, where)
 
 
 cdef int write_slices(TensorBase x, int dim, TensorBase index, TensorBase source, int mode, str where) except -1:
@@ -142,18 +158,15 @@ cdef Op INDEX_SELECT = Op("index_select(Tensor x, int dim, Tensor index) -> Tens
 def index_select_derivative(grad, dim, index, x_shape):
     return run_4(INDEX_SELECT_BACKWARD, grad, dim, index, x_shape)
 
-cdef TensorBase index_select_kernel(TensorBase x, object dim, TensorBase index):
+@INDEX_SELECT.infer
+def index_select_infer(TensorBase x, dim, TensorBase index):
     cdef int d = dim_of(dim, x, "index_select")
     refuse_matrix(index, "index_select")
-    return select_forward(x, d, index_vector(index, "index_select"), "index_select")
-
-cdef TensorBase index_select_shape(TensorBase x, object dim, TensorBase index):
-    cdef int d = dim_of(dim, x, "index_select")
-    refuse_matrix(index, "index_select")
-    check_meta(x)
     return select_result(x, d, index_vector(index, "index_select"), "index_select")
 
-INDEX_SELECT.c_kernel, INDEX_SELECT.shape_rule = <void*>index_select_kernel, <void*>index_select_shape
+@INDEX_SELECT.kernel
+def index_select_kernel(TensorBase out, TensorBase x, dim, TensorBase index):
+    select_to(out, x, dim_of(dim, x, "index_select"), index_vector(index, "index_select"), "index_select")
 
 def index_select(TensorBase input not None, dim, index, *, out=None):
     """The slices of `input` along one dimension that a vector of indices names.
@@ -188,29 +201,25 @@ cdef Op INDEX_SELECT_BACKWARD = Op("index_select_backward(Tensor grad, int dim, 
 def index_select_backward_derivative(grad, dim, index):
     return index_select(grad, dim, index)
 
-cdef TensorBase index_select_backward_kernel(TensorBase grad, object dim, TensorBase index, object shape):
-    """A tensor of zeros, with grad's slices added where index_select took them."""
-    cdef TensorBase out = index_select_backward_result(grad, dim, index, shape)
-    cdef int d = dim_of(dim, out, "index_select_backward")
-    cdef TensorBase vector = index_vector(index, "index_select_backward")
-    refuse_negative(out, d, vector, SliceOutOfRange, "index_select_backward")
-    write_slices(out, d, vector, grad, ADD, "index_select_backward")
-    return out
-
-cdef TensorBase index_select_backward_result(TensorBase grad, object dim, TensorBase index, object shape):
-    """The zeros."""
+@INDEX_SELECT_BACKWARD.infer
+def index_select_backward_infer(TensorBase grad, dim, TensorBase index, shape):
     cdef ssize[MAX_NDIM] sizes
-    cdef TensorBase out = zeros_beside(grad, grad.dtype_, read_sizes(shape, sizes, "index_select_backward"), sizes)
+    cdef int ndim = read_sizes(shape, sizes, "index_select_backward")
+    cdef TensorBase out
+    refuse_negative_sizes(ndim, sizes)
+    out = result_beside(grad, grad.dtype_, ndim, sizes)
     check_slices(out, dim_of(dim, out, "index_select_backward"), index, grad, ShapeError, "index_select_backward")
     bump_version(out)                                   # PyTorch's is zeros and a write to them, and its version tells
     return out
 
-cdef TensorBase index_select_backward_shape(TensorBase grad, object dim, TensorBase index, object shape):
-    check_meta(grad)
-    return index_select_backward_result(grad, dim, index, shape)
-
-INDEX_SELECT_BACKWARD.c_kernel = <void*>index_select_backward_kernel
-INDEX_SELECT_BACKWARD.shape_rule = <void*>index_select_backward_shape
+@INDEX_SELECT_BACKWARD.kernel
+def index_select_backward_kernel(TensorBase out, TensorBase grad, dim, TensorBase index, shape):
+    """Zeros, with grad added where index_select took from."""
+    cdef int d = dim_of(dim, out, "index_select_backward")
+    cdef TensorBase vector = index_vector(index, "index_select_backward")
+    fill_zero(out)
+    refuse_negative(out, d, vector, SliceOutOfRange, "index_select_backward")
+    write_slices(out, d, vector, grad, ADD, "index_select_backward")
 
 
 # ---------------------------------------------------------------- what index_add and index_copy share
@@ -279,34 +288,30 @@ def index_add_derivative_source(grad, dim, index, alpha, source):    # saves the
     grad = index_select(grad, dim, index) if source.ndim > 0 else grad
     return grad if alpha == 1 else grad * alpha
 
-cdef TensorBase add_slices(Op op, TensorBase x, object dim, TensorBase index, TensorBase source, object alpha, bint computes):
-    """Check the arguments, and write over x, or over a copy of it."""
-    cdef str where = op.name
-    cdef int d = dim_of(dim, x, where)
-    cdef TensorBase vector = index_vector(index, where), out
-    check_slices(x, d, vector, source, ShapeError, where)
+@INDEX_ADD.infer
+def index_add_infer(TensorBase x, dim, TensorBase index, TensorBase source, alpha):
+    cdef int d = dim_of(dim, x, "index_add")
+    check_slices(x, d, index_vector(index, "index_add"), source, ShapeError, "index_add")
     if not isinstance(alpha, (int, float)) and as_number(alpha) is None:
-        raise TypeError(f"{where}: alpha must be a number, not {type(alpha).__name__}")
-    out = x if op.writes else contiguous_copy(x)
-    if not computes:
-        check_meta(x)
-        return out
-    refuse_negative(x, d, vector, PositionOutOfRange, where)
+        raise TypeError(f"index_add: alpha must be a number, not {type(alpha).__name__}")
+    check_fits(as_number(alpha), x.dtype_, "index_add")
+    return result_beside(x, x.dtype_, x.ndim_, x.sizes)
+
+@INDEX_ADD.kernel
+def index_add_kernel(TensorBase out, TensorBase x, dim, TensorBase index, TensorBase source, alpha):
+    """Add to a copy of x, or to x itself if `out` is x."""
+    cdef int d = dim_of(dim, x, "index_add")
+    cdef TensorBase vector = index_vector(index, "index_add")
+    refuse_negative(x, d, vector, PositionOutOfRange, "index_add")
+    if out is not x:
+        copy_into(out, x)
     if not PyLong_CheckExact(alpha) or alpha != 1:
-        check_fits(as_number(alpha), x.dtype_, where)
         alpha = as_number(alpha) if is_floating(x.dtype_) else int(alpha)
         source = source if alpha == 1 else scaled(source, alpha)
-    source = apart_from(out, source, where, "the source")
-    write_slices(out, d, apart_from(out, vector, where, "the index"), source, ADD, where)
-    return out
+    source = apart_from(out, source, "index_add", "the source")
+    write_slices(out, d, apart_from(out, vector, "index_add", "the index"), source, ADD, "index_add")
 
-cdef TensorBase index_add_kernel(Op op, TensorBase x, object dim, TensorBase index, TensorBase source, object alpha):
-    return add_slices(op, x, dim, index, source, alpha, True)
-
-cdef TensorBase index_add_shape(Op op, TensorBase x, object dim, TensorBase index, TensorBase source, object alpha):
-    return add_slices(op, x, dim, index, source, alpha, False)
-
-cdef Op INDEX_ADD_ = inplace_op(INDEX_ADD, <void*>index_add_kernel, <void*>index_add_shape)
+cdef Op INDEX_ADD_ = inplace_op(INDEX_ADD)
 
 cdef object run_index_add(Op op, TensorBase x, object dim, object index, object source, object alpha):
     check_tensor(op.name, "index", index)
@@ -347,31 +352,26 @@ def index_copy_derivative_x(grad, dim, index):
 def index_copy_derivative_source(grad, dim, index, source):          # saves the source, as PyTorch does
     return index_select(grad, dim, index) if source.ndim > 0 else grad
 
-cdef TensorBase copy_slices(Op op, TensorBase x, object dim, TensorBase index, TensorBase source, bint computes):
-    """Check the arguments, and write over x, or over a copy of it."""
-    cdef str where = op.name
-    cdef int d = dim_of(dim, x, where)
-    cdef TensorBase vector, out
+@INDEX_COPY.infer
+def index_copy_infer(TensorBase x, dim, TensorBase index, TensorBase source):
+    cdef int d = dim_of(dim, x, "index_copy")
     if index.dtype_ != INT64:
-        raise DTypeError(f"{where}: the index must be of type int64, not {index.dtype}")
-    vector = index_vector(index, where)
-    check_slices(x, d, vector, source, IndexOutOfRange, where)
-    out = x if op.writes else contiguous_copy(x)
-    if not computes:
-        check_meta(x)
-        return out
-    refuse_negative(x, d, vector, IndexOutOfRange, where)
-    source, vector = apart_from(out, source, where, "the source"), apart_from(out, vector, where, "the index")
-    write_slices(out, d, vector, source, PUT, where)
-    return out
+        raise DTypeError(f"index_copy: the index must be of type int64, not {index.dtype}")
+    check_slices(x, d, index_vector(index, "index_copy"), source, IndexOutOfRange, "index_copy")
+    return result_beside(x, x.dtype_, x.ndim_, x.sizes)
 
-cdef TensorBase index_copy_kernel(Op op, TensorBase x, object dim, TensorBase index, TensorBase source):
-    return copy_slices(op, x, dim, index, source, True)
+@INDEX_COPY.kernel
+def index_copy_kernel(TensorBase out, TensorBase x, dim, TensorBase index, TensorBase source):
+    """Write over a copy of x, or over x itself if `out` is x."""
+    cdef int d = dim_of(dim, x, "index_copy")
+    cdef TensorBase vector = index_vector(index, "index_copy")
+    refuse_negative(x, d, vector, IndexOutOfRange, "index_copy")
+    if out is not x:
+        copy_into(out, x)
+    source = apart_from(out, source, "index_copy", "the source")
+    write_slices(out, d, apart_from(out, vector, "index_copy", "the index"), source, PUT, "index_copy")
 
-cdef TensorBase index_copy_shape(Op op, TensorBase x, object dim, TensorBase index, TensorBase source):
-    return copy_slices(op, x, dim, index, source, False)
-
-cdef Op INDEX_COPY_ = inplace_op(INDEX_COPY, <void*>index_copy_kernel, <void*>index_copy_shape)
+cdef Op INDEX_COPY_ = inplace_op(INDEX_COPY)
 
 cdef object run_index_copy(Op op, TensorBase x, object dim, object index, object source):
     check_tensor(op.name, "index", index)
@@ -411,18 +411,24 @@ def index_fill_derivative_x(grad, dim, index):
 def index_fill_derivative_value(grad, dim, index):
     return (grad - index_fill(grad, dim, index, 0)).sum()       # an index that comes twice counts once
 
-cdef TensorBase fill_element(TensorBase x, object value, str where):
-    """The value as a 0-d tensor of x's type."""
-    cdef TensorBase element = empty_beside(x, x.dtype_, 0, NULL)
+cdef int check_fill_value(TensorBase x, object value, str where) except -1:
     if isinstance(value, TensorBase):
         if (<TensorBase>value).ndim_ != 0:
             raise ShapeError(f"{where}: the value must be a number or a 0-d tensor, not of shape "
                              f"{shape_text((<TensorBase>value).ndim_, (<TensorBase>value).sizes)}")
-        copy_into(element, <TensorBase>value)
     elif as_number(value) is not None:
-        fill_number(element, value, where)
+        check_number(value, x.dtype_, where)
     else:
         raise TypeError(f"{where}: the value must be a number or a 0-d tensor, not {type(value).__name__}")
+    return 0
+
+cdef TensorBase fill_element(TensorBase x, object value, str where):
+    """The value as a 0-d tensor of x's type."""
+    cdef TensorBase element = empty_beside(x, x.dtype_, 0, NULL)
+    if isinstance(value, TensorBase):
+        copy_into(element, <TensorBase>value)
+    else:
+        fill_number(element, value, where)
     return element
 
 cdef TensorBase fill_vector(TensorBase x, int dim, TensorBase index, str where):
@@ -443,35 +449,37 @@ cdef TensorBase positions_from_front(TensorBase x, int dim, TensorBase vector, s
     refuse_negative(x, dim, out, IndexOutOfRange, where)
     return out
 
-cdef TensorBase fill_slices(Op op, TensorBase x, object dim, TensorBase index, object value, bint computes):
-    """Check the arguments, and write over x, or over a copy of it that keeps its order of dimensions."""
-    cdef str where = op.name
-    cdef int d = dim_of(dim, x, where)
-    cdef TensorBase vector = fill_vector(x, d, index, where), element = fill_element(x, value, where), out = x
-    cdef OpNode node = None
-    if op.writes:
-        apart_from(x, vector, where, "the index")
-    if computes:
-        vector = positions_from_front(x, d, vector, where)
-    else:
-        check_meta(x)
-    if op.writes:
-        warn_if_expanded(x, where)
-        node = start_overlapping(INDEX_FILL, x, (x, d, index, value))       # x may show an element twice: all get one value
-    else:
-        out = empty_like(x, x.dtype_)
-        copy_into(out, x)
-    if computes:
-        write_slices(out, d, vector, element, PUT, where)
-    return end_record_inplace(node, x) if op.writes else out
+@INDEX_FILL.infer
+def index_fill_infer(TensorBase x, dim, TensorBase index, value):
+    fill_vector(x, dim_of(dim, x, "index_fill"), index, "index_fill")
+    check_fill_value(x, value, "index_fill")
+    return result_like(x, x.dtype_)
 
-cdef TensorBase index_fill_kernel(Op op, TensorBase x, object dim, TensorBase index, object value):
-    return fill_slices(op, x, dim, index, value, True)
+@INDEX_FILL.kernel
+def index_fill_kernel(TensorBase out, TensorBase x, dim, TensorBase index, value):
+    cdef int d = dim_of(dim, x, "index_fill")
+    cdef TensorBase vector = positions_from_front(x, d, fill_vector(x, d, index, "index_fill"), "index_fill")
+    copy_into(out, x)
+    write_slices(out, d, vector, fill_element(x, value, "index_fill"), PUT, "index_fill")
 
-cdef TensorBase index_fill_shape(Op op, TensorBase x, object dim, TensorBase index, object value):
-    return fill_slices(op, x, dim, index, value, False)
+cdef Op INDEX_FILL_ = inplace_op(INDEX_FILL)
 
-cdef Op INDEX_FILL_ = inplace_op(INDEX_FILL, <void*>index_fill_kernel, <void*>index_fill_shape)
+def index_fill_in_place(TensorBase x, dim, TensorBase index, value):
+    """x may show an element twice: all of its places get one value."""
+    cdef int d = dim_of(dim, x, "index_fill_")
+    cdef TensorBase vector = fill_vector(x, d, index, "index_fill_"), element
+    cdef OpNode node
+    check_fill_value(x, value, "index_fill_")
+    apart_from(x, vector, "index_fill_", "the index")
+    if not is_meta(x):
+        vector, element = positions_from_front(x, d, vector, "index_fill_"), fill_element(x, value, "index_fill_")
+    warn_if_expanded(x, "index_fill_")
+    node = start_overlapping(INDEX_FILL, x, (x, d, index, value))
+    if not is_meta(x):
+        write_slices(x, d, vector, element, PUT, "index_fill_")
+    return end_record_inplace(node, x)
+
+INDEX_FILL_.compose(index_fill_in_place)
 INDEX_FILL_.records_itself = True
 
 def index_fill(TensorBase input not None, dim, index, value):
@@ -509,15 +517,14 @@ cdef int check_take(TensorBase index) except -1:
         raise DTypeError(f"take: the index must be of type int64, not {index.dtype}")
     return 0
 
-cdef TensorBase take_kernel(TensorBase x, TensorBase index):
-    check_take(index)
-    return index_forward(as_row(x), [index if index.is_contiguous_ else contiguous_copy(index)], "take")
-
-cdef TensorBase take_shape(TensorBase x, TensorBase index):
+@TAKE_OP.infer
+def take_infer(TensorBase x, TensorBase index):
     check_take(index)
     return index_result(as_row(x), [index if index.is_contiguous_ else contiguous_copy(index)], "take")
 
-TAKE_OP.c_kernel, TAKE_OP.shape_rule = <void*>take_kernel, <void*>take_shape
+@TAKE_OP.kernel
+def take_kernel(TensorBase out, TensorBase x, TensorBase index):
+    index_to(out, as_row(x), [index if index.is_contiguous_ else contiguous_copy(index)], "take")
 
 def take(TensorBase input not None, index, *, out=None):
     """Elements by their position in `input` read as one row.
@@ -536,5 +543,4 @@ def take(TensorBase input not None, index, *, out=None):
     tensor([4, 1])
     """
     check_tensor("take", "index", index)
-    result = run_2(TAKE_OP, input, index)
-    return result if out is None else store_out("take", result, out, (input, index), NO_OVERLAP)
+    return run_2(TAKE_OP, input, index, out, NO_OVERLAP)

@@ -5,10 +5,10 @@ from tensorlab._core.dispatch.operands cimport same_numbers
 from tensorlab._core.dispatch.out_argument cimport NO_OVERLAP, store_out
 from tensorlab._core.dtypes cimport BOOL
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, read_sizes, shape_text, ssize
-from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
-from tensorlab._core.tensor cimport TensorBase, alias_as, make_size
-from tensorlab.ops.filling cimport zeros_beside
-from tensorlab.ops.indexing.advanced cimport index_forward, index_result, run_index_backward, write_indexed
+from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.tensor cimport TensorBase, alias_as, make_size, result_beside
+from tensorlab.ops.filling cimport fill_zero, refuse_negative
+from tensorlab.ops.indexing.advanced cimport index_forward, run_index_backward, write_indexed
 from tensorlab.ops.indexing.nonzero cimport flat_nonzero
 from tensorlab.ops.indexing.index_iterator cimport PUT, apart_from, as_row, check_tensor
 
@@ -52,17 +52,11 @@ def masked_select_derivative(grad, x, mask):            # saves x, as PyTorch do
     shape = make_size(ndim, sizes)
     return run_index_backward(<TensorBase?>grad, [mask.expand(shape)], shape)       # the engine sums what was broadcast
 
-cdef TensorBase masked_select_kernel(TensorBase x, TensorBase mask):
+@MASKED_SELECT.kernel
+def masked_select_kernel(TensorBase x, TensorBase mask):
     cdef ssize[MAX_NDIM] sizes
     cdef int ndim = common_shape(x, mask, sizes, "masked_select")
     return index_forward(expanded(x, ndim, sizes), [expanded(mask, ndim, sizes)], "masked_select")
-
-cdef TensorBase masked_select_shape(TensorBase x, TensorBase mask):
-    cdef ssize[MAX_NDIM] sizes
-    cdef int ndim = common_shape(x, mask, sizes, "masked_select")
-    return index_result(expanded(x, ndim, sizes), [expanded(mask, ndim, sizes)], "masked_select")
-
-MASKED_SELECT.c_kernel, MASKED_SELECT.shape_rule = <void*>masked_select_kernel, <void*>masked_select_shape
 
 def masked_select(TensorBase input not None, mask, *, out=None):
     """The elements of `input` where `mask` is True, in row-major order.
@@ -103,26 +97,25 @@ cdef Op MASKED_SCATTER_BACKWARD = Op("masked_scatter_backward(Tensor grad, Tenso
 def masked_scatter_backward_derivative(grad, grad_shape, mask):
     return masked_scatter(grad.new_zeros(grad_shape), mask, grad)
 
-cdef TensorBase masked_scatter_backward_kernel(TensorBase grad, TensorBase mask, object shape):
-    """The elements of grad where the mask is True, in the shape of the source; zeros for the part that was not used."""
+@MASKED_SCATTER_BACKWARD.infer
+def masked_scatter_backward_infer(TensorBase grad, TensorBase mask, shape):
     cdef ssize[MAX_NDIM] sizes
+    cdef int ndim = read_sizes(shape, sizes, "masked_scatter_backward")
+    mask_like(grad, mask, "masked_scatter_backward")
+    refuse_negative(ndim, sizes)
+    return result_beside(grad, grad.dtype_, ndim, sizes)
+
+@MASKED_SCATTER_BACKWARD.kernel
+def masked_scatter_backward_kernel(TensorBase out, TensorBase grad, TensorBase mask, shape):
+    """The elements of grad where the mask is True, in the shape of the source; zeros for the part that was not used."""
     cdef ssize step = 1
     cdef TensorBase given = mask_like(grad, mask, "masked_scatter_backward")
     cdef TensorBase taken = index_forward(grad, [given], "masked_scatter_backward")
-    cdef TensorBase out = zeros_beside(grad, grad.dtype_, read_sizes(shape, sizes, "masked_scatter_backward"), sizes)
+    fill_zero(out)
     if taken.numel_ > out.numel_:
         raise ShapeError(f"masked_scatter_backward: the mask has {taken.numel_} True, but a tensor of shape {tuple(shape)} has "
                          f"only {out.numel_} elements")
     copy_into(alias_as(out, 1, taken.sizes, &step, out.data_), taken)
-    return out
-
-cdef TensorBase masked_scatter_backward_shape(TensorBase grad, TensorBase mask, object shape):
-    cdef ssize[MAX_NDIM] sizes
-    index_result(grad, [mask_like(grad, mask, "masked_scatter_backward")], "masked_scatter_backward")
-    return zeros_beside(grad, grad.dtype_, read_sizes(shape, sizes, "masked_scatter_backward"), sizes)
-
-MASKED_SCATTER_BACKWARD.c_kernel = <void*>masked_scatter_backward_kernel
-MASKED_SCATTER_BACKWARD.shape_rule = <void*>masked_scatter_backward_shape
 
 cdef TensorBase mask_like(TensorBase x, TensorBase mask, str where):
     """The mask in x's shape."""
@@ -133,38 +126,40 @@ cdef TensorBase mask_like(TensorBase x, TensorBase mask, str where):
                          f"shape of the tensor, {shape_text(x.ndim_, x.sizes)}")
     return expanded(mask, ndim, sizes)
 
-cdef TensorBase check_source(TensorBase x, TensorBase mask, TensorBase source, str where):
-    """The source as a row of as many elements as the mask has True."""
-    cdef ssize count
+cdef int check_type(TensorBase x, TensorBase source, str where) except -1:
     if source.dtype_ != x.dtype_:
         raise DTypeError(f"{where}: the source has type {source.dtype}, but the tensor has type {x.dtype}; convert it with .to() "
                          f"first")
+    return 0
+
+cdef TensorBase check_source(TensorBase x, TensorBase mask, TensorBase source, str where):
+    """The source as a row of as many elements as the mask has True."""
+    cdef ssize count
+    check_type(x, source, where)
     count = flat_nonzero(mask).numel_
     if source.numel_ < count:
         raise ShapeError(f"{where}: the mask has {count} True, but the source only {source.numel_} elements")
     source = as_row(source)
     return alias_as(source, 1, &count, source.strides, source.data_)
 
-cdef TensorBase scatter_over(Op op, TensorBase x, TensorBase mask, TensorBase source, bint computes):
-    """Write over x, to whose shape the mask can be broadcast, or over a copy in the shape of both."""
-    cdef TensorBase out = x if op.writes else wide_copy(x, mask), given = mask_like(out, mask, op.name)
-    cdef TensorBase values = apart_from(out, source, op.name, "the source") if computes else source
-    write_indexed(out, [given], check_source(out, given, values, op.name), PUT, op.name, computes)
-    return out
-
-cdef TensorBase wide_copy(TensorBase x, TensorBase mask):
+@MASKED_SCATTER.infer
+def masked_scatter_infer(TensorBase x, TensorBase mask, TensorBase source):
     """A copy of x in the shape of both."""
     cdef ssize[MAX_NDIM] sizes
     cdef int ndim = common_shape(x, mask, sizes, "masked_scatter")
-    return contiguous_copy(expanded(x, ndim, sizes))
+    check_type(x, source, "masked_scatter")
+    return result_beside(x, x.dtype_, ndim, sizes)
 
-cdef TensorBase masked_scatter_kernel(Op op, TensorBase x, TensorBase mask, TensorBase source):
-    return scatter_over(op, x, mask, source, True)
+@MASKED_SCATTER.kernel
+def masked_scatter_kernel(TensorBase out, TensorBase x, TensorBase mask, TensorBase source):
+    """Write over a copy of x, or over x itself if `out` is x."""
+    cdef TensorBase given = mask_like(out, mask, "masked_scatter"), values
+    if out is not x:
+        copy_into(out, x)
+    values = apart_from(out, source, "masked_scatter", "the source")
+    write_indexed(out, [given], check_source(out, given, values, "masked_scatter"), PUT, "masked_scatter", True)
 
-cdef TensorBase masked_scatter_shape(Op op, TensorBase x, TensorBase mask, TensorBase source):
-    return scatter_over(op, x, mask, source, False)
-
-cdef Op MASKED_SCATTER_ = inplace_op(MASKED_SCATTER, <void*>masked_scatter_kernel, <void*>masked_scatter_shape)
+cdef Op MASKED_SCATTER_ = inplace_op(MASKED_SCATTER)
 
 def masked_scatter_(TensorBase input not None, mask, source):
     """`masked_scatter`, written over `input`. A call that raises has changed nothing."""

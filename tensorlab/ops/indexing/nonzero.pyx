@@ -127,7 +127,8 @@ cdef TensorBase nonzero_columns(TensorBase x):
 
 cdef Op NONZERO = Op("nonzero(Tensor x) -> Tensor")
 
-cdef TensorBase nonzero_kernel(TensorBase x):
+@NONZERO.kernel
+def nonzero_kernel(TensorBase x):
     """The transpose: one row for each element that is not zero. Its strides, column after column, are PyTorch's."""
     cdef TensorBase columns = nonzero_columns(x)
     cdef ssize[2] sizes, strides
@@ -137,11 +138,10 @@ cdef TensorBase nonzero_kernel(TensorBase x):
     strides[1] = columns.sizes[1]
     return alias_as(columns, 2, sizes, strides, columns.data_)
 
-NONZERO.c_kernel = <void*>nonzero_kernel
-
 cdef Op NONZERO_NUMPY = Op("nonzero_numpy(Tensor x) -> Tensor[]")           # PyTorch's name for it
 
-cdef tuple nonzero_numpy_kernel(TensorBase x):
+@NONZERO_NUMPY.kernel
+def nonzero_numpy_kernel(TensorBase x):
     """The columns of that matrix."""
     cdef TensorBase columns
     cdef ssize one = 1
@@ -151,8 +151,6 @@ cdef tuple nonzero_numpy_kernel(TensorBase x):
     columns = nonzero_columns(x)
     return tuple([alias_as(columns, 1, &columns.sizes[1], &one, columns.data_ + item_size[INT64] * d * columns.sizes[1])
                   for d in range(x.ndim_)])
-
-NONZERO_NUMPY.c_kernel = <void*>nonzero_numpy_kernel
 
 
 def nonzero(TensorBase input not None, *, out=None, bint as_tuple=False):

@@ -28,7 +28,7 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.graph.graph cimport dim_of
 from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.loops.iterator cimport copy_into
-from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
+from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of, result_beside
 from tensorlab.ops.filling cimport fill_number, zeros_beside
 from tensorlab.ops.indexing.scatter_gather cimport (
     ScatterGather,
@@ -42,7 +42,7 @@ from tensorlab.ops.indexing.scatter_gather cimport (
     set_up_iterator,
 )
 from tensorlab.ops.indexing.gather cimport WRAP_INDEX, padded
-from tensorlab.ops.indexing.index_iterator cimport ADD, PUT, apart_from, check_meta, check_tensor
+from tensorlab.ops.indexing.index_iterator cimport ADD, PUT, apart_from, check_tensor
 
 from tensorlab.errors import DTypeError, IndexOutOfRange, ShapeError
 from tensorlab.ops.indexing import gather as gather_module
@@ -277,36 +277,23 @@ cdef object grad_of_factors(object grad, object out, object x, int dim, object i
     rest = (grad * out).gather(dim, index) / src.masked_fill(zeros, 1)
     return ((grad * others).gather(dim, index)).where(alone, rest)
 
-cdef TensorBase reduce_into(Op op, TensorBase x, object dim, TensorBase index, TensorBase src, object reduce, bint include_self,
-                            bint computes):
-    """Check the arguments, and return the result, which in place is x."""
-    cdef str where = op.name
-    cdef int d = dim_of(dim, x, where)
-    cdef TensorBase wide, result
+@SCATTER_REDUCE.infer
+def scatter_reduce_infer(TensorBase x, dim, TensorBase index, TensorBase src, reduce, include_self):
+    cdef int d = dim_of(dim, x, "scatter_reduce")
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
-        raise RuntimeError(f"{where}: reduce must be 'sum', 'prod', 'mean', 'amax' or 'amin', not {reduce!r}")
-    wide = check_index(x, d, index, where)
-    check_source(x, wide, src, where)
-    if not computes:
-        check_meta(x)
-        return x if op.writes else as_type(x, x.dtype_)
-    if op.writes:
-        src, wide = apart_from(x, src, where, "the source"), apart_from(x, wide, where, "the index")
-    result = reduced(x, d, wide, src, reduce, include_self, where)
-    if not op.writes:
-        return result
-    copy_into(x, result)
-    return x
+        raise RuntimeError(f"scatter_reduce: reduce must be 'sum', 'prod', 'mean', 'amax' or 'amin', not {reduce!r}")
+    check_source(x, check_index(x, d, index, "scatter_reduce"), src, "scatter_reduce")
+    return result_beside(x, x.dtype_, x.ndim_, x.sizes)
 
-cdef TensorBase scatter_reduce_kernel(Op op, TensorBase x, object dim, TensorBase index, TensorBase src, object reduce,
-                                      object include_self):
-    return reduce_into(op, x, dim, index, src, reduce, include_self, True)
+@SCATTER_REDUCE.kernel
+def scatter_reduce_kernel(TensorBase out, TensorBase x, dim, TensorBase index, TensorBase src, str reduce, bint include_self):
+    cdef int d = dim_of(dim, x, "scatter_reduce")
+    cdef TensorBase wide = check_index(x, d, index, "scatter_reduce")
+    if out is x:
+        src, wide = apart_from(x, src, "scatter_reduce", "the source"), apart_from(x, wide, "scatter_reduce", "the index")
+    copy_into(out, reduced(x, d, wide, src, reduce, include_self, "scatter_reduce"))
 
-cdef TensorBase scatter_reduce_shape(Op op, TensorBase x, object dim, TensorBase index, TensorBase src, object reduce,
-                                     object include_self):
-    return reduce_into(op, x, dim, index, src, reduce, include_self, False)
-
-cdef Op SCATTER_REDUCE_ = inplace_op(SCATTER_REDUCE, <void*>scatter_reduce_kernel, <void*>scatter_reduce_shape)
+cdef Op SCATTER_REDUCE_ = inplace_op(SCATTER_REDUCE)
 
 cdef object run_scatter_reduce(Op op, TensorBase x, object dim, object index, object src, object reduce, bint include_self,
                                str where):
