@@ -18,8 +18,8 @@ from tensorlab._core.dispatch.operands cimport (
 from tensorlab._core.dispatch.out_argument cimport CASTS, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.dtypes cimport BOOL, dtype_code, is_floating
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, view_strides
-from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside
+from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into, put_back
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, result_beside
 from tensorlab.ops.linalg.blas cimport multiply_batch
 from tensorlab.ops.linalg.matrices cimport as_rows, check_product, flipped, is_transposed, run_matmul, run_mm, transposed
 
@@ -101,50 +101,55 @@ cdef object scaled(object x, object factor):
 
 
 # ---------------------------------------------------------------- addmm and baddbmm
-cdef TensorBase added_product(Op op, TensorBase x, TensorBase a, TensorBase b, object beta, object alpha, int n, tuple names):
-    """beta * x + alpha * a @ b for matrices or batches of them. With beta 0, x is not read: its nan do not count."""
-    cdef str where = op.name
+cdef TensorBase added_result(TensorBase x, TensorBase a, TensorBase b, object beta, object alpha, int n, tuple names, str where):
+    """Of beta * x + alpha * a @ b for matrices or batches of them."""
     cdef ssize[3] sizes
     cdef TensorBase out
-    cdef double keep, factor
     check_ndim(a, n, where, names[0])
     check_ndim(b, n, where, names[1])
     check_product(where, a, b)
-    keep = as_factor(beta, a, where, "beta")
-    factor = as_factor(alpha, a, where, "alpha")
+    as_factor(beta, a, where, "beta")
+    as_factor(alpha, a, where, "alpha")
     check_sizes(a, b, where)
     sizes[0] = a.sizes[0]
     sizes[n - 2] = a.sizes[n - 2]
     sizes[n - 1] = b.sizes[n - 1]
-    out = empty_beside(a, a.dtype_, n, sizes)
+    out = result_beside(a, a.dtype_, n, sizes)
     check_added(x, out, where, "input")
-    if keep != 0:
-        copy_into(out, x)
-    multiply_batch(out, a, b, factor, keep)
-    return write_product(x, out, where) if op.writes else out
+    return out
 
-cdef TensorBase write_product(TensorBase x, TensorBase product, str where):
-    """Over x, which must have the shape of the product."""
-    if x.ndim_ != product.ndim_ or not same_numbers(x.ndim_, x.sizes, product.sizes):
-        raise ShapeError(f"{where}: the product has shape {shape_text(product.ndim_, product.sizes)}, but the tensor to be "
-                         f"written has shape {shape_text(x.ndim_, x.sizes)}")
-    copy_into(x, product)
-    return x
+cdef int add_product(TensorBase out, TensorBase x, TensorBase a, TensorBase b, object beta, object alpha) except -1:
+    """With beta 0, x is not read: its nan do not count. In place `out` is x, which a and b may lie over."""
+    cdef double keep = as_factor(beta, a, "addmm", "beta"), factor = as_factor(alpha, a, "addmm", "alpha")
+    cdef TensorBase product = empty_beside(a, a.dtype_, out.ndim_, out.sizes) if out is x else out
+    if keep != 0:
+        copy_into(product, x)
+    multiply_batch(product, a, b, factor, keep)
+    return put_back(out, product)
 
 cdef Op ADDMM = Op("addmm(Tensor x, Tensor a, Tensor b, *, float beta=1, float alpha=1, bool a_is_transposed=False, "
                    "bool b_is_transposed=False) -> Tensor", public={"a": "mat1", "b": "mat2"})
 cdef Op BADDBMM = Op("baddbmm(Tensor x, Tensor a, Tensor b, *, float beta=1, float alpha=1) -> Tensor",
                      public={"a": "batch1", "b": "batch2"})
-cdef Op ADDMM_ = inplace_op(ADDMM, <void*>addmm_kernel), BADDBMM_ = inplace_op(BADDBMM, <void*>baddbmm_kernel)
+cdef Op ADDMM_ = inplace_op(ADDMM), BADDBMM_ = inplace_op(BADDBMM)
 cdef tuple MATRICES = ("mat1", "mat2")
 cdef tuple BATCHES = ("batch1", "batch2")
 
-cdef TensorBase addmm_kernel(Op op, TensorBase x, TensorBase a, TensorBase b, object beta, object alpha,
-                             object a_is_transposed, object b_is_transposed):
-    return added_product(op, x, a, b, beta, alpha, 2, MATRICES)
+@ADDMM.infer
+def addmm_infer(TensorBase x, TensorBase a, TensorBase b, beta, alpha, a_is_transposed, b_is_transposed):
+    return added_result(x, a, b, beta, alpha, 2, MATRICES, "addmm")
 
-cdef TensorBase baddbmm_kernel(Op op, TensorBase x, TensorBase a, TensorBase b, object beta, object alpha):
-    return added_product(op, x, a, b, beta, alpha, 3, BATCHES)
+@ADDMM.kernel
+def addmm_kernel(TensorBase out, TensorBase x, TensorBase a, TensorBase b, beta, alpha, a_is_transposed, b_is_transposed):
+    add_product(out, x, a, b, beta, alpha)
+
+@BADDBMM.infer
+def baddbmm_infer(TensorBase x, TensorBase a, TensorBase b, beta, alpha):
+    return added_result(x, a, b, beta, alpha, 3, BATCHES, "baddbmm")
+
+@BADDBMM.kernel
+def baddbmm_kernel(TensorBase out, TensorBase x, TensorBase a, TensorBase b, beta, alpha):
+    add_product(out, x, a, b, beta, alpha)
 
 @ADDMM.derivative("x")
 @BADDBMM.derivative("x")
@@ -167,14 +172,14 @@ def baddbmm_derivative_a(grad, b, alpha):
 def baddbmm_derivative_b(grad, a, alpha):
     return scaled(matmul(transposed(a), grad), alpha)
 
-cdef object run_addmm(Op op, TensorBase x, object mat1, object mat2, object beta, object alpha):
+cdef object run_addmm(Op op, TensorBase x, object mat1, object mat2, object beta, object alpha, object out=None):
     cdef TensorBase a = as_tensor_argument(mat1, op.name, "mat1"), b = as_tensor_argument(mat2, op.name, "mat2")
     return run_tuple(op, (x, a, b, plain_factor(beta), plain_factor(alpha), a.ndim_ == 2 and is_transposed(a),
-                          b.ndim_ == 2 and is_transposed(b)))
+                          b.ndim_ == 2 and is_transposed(b)), out)
 
-cdef object run_baddbmm(Op op, TensorBase x, object batch1, object batch2, object beta, object alpha):
+cdef object run_baddbmm(Op op, TensorBase x, object batch1, object batch2, object beta, object alpha, object out=None):
     return run_tuple(op, (x, as_tensor_argument(batch1, op.name, "batch1"), as_tensor_argument(batch2, op.name, "batch2"),
-                          plain_factor(beta), plain_factor(alpha)))
+                          plain_factor(beta), plain_factor(alpha)), out)
 
 def addmm(TensorBase input not None, mat1, mat2, *, beta=1, alpha=1, out=None):
     """`beta * input + alpha * mat1 @ mat2`.
@@ -196,8 +201,7 @@ def addmm(TensorBase input not None, mat1, mat2, *, beta=1, alpha=1, out=None):
     tensor([[12., 22.],
             [12., 22.]])
     """
-    result = run_addmm(ADDMM, input, mat1, mat2, beta, alpha)
-    return result if out is None else store_out("addmm", result, out, (input, mat1, mat2))
+    return run_addmm(ADDMM, input, mat1, mat2, beta, alpha, out)
 
 def addmm_(TensorBase input not None, mat1, mat2, *, beta=1, alpha=1):
     """`addmm`, written over `input`."""
@@ -222,8 +226,7 @@ def baddbmm(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1, out=N
     <BLANKLINE>
             [[6.]]])
     """
-    result = run_baddbmm(BADDBMM, input, batch1, batch2, beta, alpha)
-    return result if out is None else store_out("baddbmm", result, out, (input, batch1, batch2))
+    return run_baddbmm(BADDBMM, input, batch1, batch2, beta, alpha, out)
 
 def baddbmm_(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1):
     """`baddbmm`, written over `input`."""

@@ -43,7 +43,7 @@ from tensorlab._core.loops.loop_nest cimport (
     start_like,
 )
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for, thread_count
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, is_meta, memory_of
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, memory_of
 from tensorlab.ops.linalg.blas_library cimport ddot, dgemm, dgemv, hold_blas, load_blas, release_blas, sdot, sgemm, sgemv
 from tensorlab.ops.linalg.product_loops cimport (
     SMALL_COLUMNS,
@@ -320,7 +320,7 @@ cdef int multiply_batch(TensorBase out, TensorBase a, TensorBase b, double alpha
     cdef ssize products = 1, work
     cdef Batch batch
     cdef TensorBase target = out
-    if out.numel_ == 0 or is_meta(out):
+    if out.numel_ == 0:
         return 0
     memory_of(a), memory_of(b)                          # raise if one of them has none
     if (n == 2 and out.numel_ <= 256 and a.sizes[1] <= 16 and out.sizes[0] <= 16 and out.sizes[1] <= 16 and out.is_contiguous_

@@ -1,8 +1,8 @@
 """Matrix products as ops."""
 from tensorlab._core.tensor cimport TensorBase
 
-cdef object run_mm(TensorBase x, TensorBase y)
-cdef object run_matmul(TensorBase x, TensorBase y)
+cdef object run_mm(TensorBase x, TensorBase y, object out=*)
+cdef object run_matmul(TensorBase x, TensorBase y, object out=*)
 cdef bint is_transposed(TensorBase x) noexcept
 cdef TensorBase transposed(TensorBase x)
 cdef TensorBase flipped(TensorBase x)

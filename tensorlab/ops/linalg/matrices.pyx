@@ -11,12 +11,12 @@ from tensorlab._core.dispatch.dispatch cimport run_2, run_3, run_4
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_same_place
 from tensorlab._core.dispatch.out_argument cimport store_out
-from tensorlab._core.dtypes cimport BOOL, kernel_dtype
+from tensorlab._core.dtypes cimport BOOL
 from tensorlab._core.graph.graph cimport bump_version, should_record
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, shape_text, ssize, view_strides
-from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.loops.iterator cimport plain, plain_result, put_back
 from tensorlab._core.state.modes cimport active_layers
-from tensorlab._core.tensor cimport VIEW_NO_GRAD, TensorBase, alias_as, empty_beside, memory_of
+from tensorlab._core.tensor cimport VIEW_NO_GRAD, TensorBase, alias_as, memory_of, result_beside
 from tensorlab.ops.linalg.blas cimport inner_product, multiply_batch
 
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
@@ -79,9 +79,9 @@ cdef TensorBase flipped(TensorBase x):
 cdef Op MM = Op("mm(Tensor x, Tensor y, bool x_is_transposed=False, bool y_is_transposed=False) -> Tensor",
                 public={"y": "mat2"})
 
-cdef TensorBase mm_kernel(TensorBase x, TensorBase y, object x_is_transposed, object y_is_transposed):
+@MM.infer
+def mm_infer(TensorBase x, TensorBase y, x_is_transposed, y_is_transposed):
     cdef ssize[2] sizes
-    cdef TensorBase out
     if x.ndim_ != 2 or y.ndim_ != 2:
         raise ShapeError(f"mm: two matrices are needed, not tensors of shapes {shape_text(x.ndim_, x.sizes)} and "
                          f"{shape_text(y.ndim_, y.sizes)}; matmul takes other dimensions")
@@ -89,11 +89,11 @@ cdef TensorBase mm_kernel(TensorBase x, TensorBase y, object x_is_transposed, ob
     check_inner("mm", x, y, x.sizes[1], y.sizes[0])
     sizes[0] = x.sizes[0]
     sizes[1] = y.sizes[1]
-    out = empty_beside(x, x.dtype_, 2, sizes)
-    multiply_batch(out, x, y, 1, 0)
-    return out
+    return result_beside(x, x.dtype_, 2, sizes)
 
-MM.c_kernel = <void*>mm_kernel
+@MM.kernel
+def mm_kernel(TensorBase out, TensorBase x, TensorBase y, x_is_transposed, y_is_transposed):
+    multiply_batch(out, x, y, 1, 0)
 
 @MM.derivative("x")
 def mm_derivative_x(grad, y, x_is_transposed):
@@ -110,8 +110,8 @@ def mm_derivative_y(grad, x, y_is_transposed):
 cdef bint is_transposed(TensorBase x) noexcept:
     return x.strides[0] == 1 and x.strides[1] == x.sizes[0]
 
-cdef object run_mm(TensorBase x, TensorBase y):
-    return run_4(MM, x, y, is_transposed(x), is_transposed(y))
+cdef object run_mm(TensorBase x, TensorBase y, object out=None):
+    return run_4(MM, x, y, is_transposed(x), is_transposed(y), out)
 
 def mm(TensorBase input not None, mat2, *, out=None):
     """Product of two matrices; nothing is broadcast.
@@ -138,8 +138,7 @@ def mm(TensorBase input not None, mat2, *, out=None):
     tensor([[11.]])
     """
     cdef TensorBase y = as_tensor_argument(mat2, "mm", "mat2")
-    result = run_mm(input, y)
-    return result if out is None else store_out("mm", result, out, (input, y))
+    return run_mm(input, y, out)
 
 
 # ---------------------------------------------------------------- dot
@@ -153,32 +152,22 @@ def dot_derivative_x(grad, y):
 def dot_derivative_y(grad, x):
     return grad * x
 
-cdef TensorBase dot_result(TensorBase x, TensorBase y):
+@DOT.infer
+def dot_infer(TensorBase x, TensorBase y):
     if x.ndim_ != 1 or y.ndim_ != 1:
         raise ShapeError(f"dot: two vectors are needed, not tensors of {x.ndim_} and {y.ndim_} dimensions")
     check_product("dot", x, y)
     if x.numel_ != y.numel_:
         raise ShapeError(f"dot: the vectors have {x.numel_} and {y.numel_} elements; they must be equally long")
-    return empty_beside(x, x.dtype_, 0, NULL)
+    return result_beside(x, x.dtype_, 0, NULL)
 
-cdef TensorBase dot_kernel(TensorBase x, TensorBase y):
-    cdef TensorBase out = dot_result(x, y), computed
-    cdef int kernel = kernel_dtype(x.dtype_)
-    if kernel != x.dtype_:                              # half types
-        computed = dot_kernel(in_dtype(x, kernel), in_dtype(y, kernel))
-        copy_into(out, computed)
-    else:
-        inner_product(x.dtype_, memory_of(out), memory_of(x), x.strides[0], memory_of(y), y.strides[0], x.numel_)
-    return out
-
-cdef TensorBase in_dtype(TensorBase x, int dtype):
-    """A copy."""
-    cdef TensorBase out = empty_beside(x, dtype, x.ndim_, x.sizes)
-    copy_into(out, x)
-    return out
-
-DOT.c_kernel = <void*>dot_kernel
-DOT.shape_rule = <void*>dot_result
+@DOT.kernel
+def dot_kernel(TensorBase out, TensorBase x, TensorBase y):
+    cdef TensorBase product = plain_result(out)
+    if product is not out:                              # half types
+        x, y = plain(x), plain(y)
+    inner_product(product.dtype_, memory_of(product), memory_of(x), x.strides[0], memory_of(y), y.strides[0], x.numel_)
+    put_back(out, product)
 
 def dot(TensorBase input not None, tensor, *, out=None):
     """Inner product of two vectors.
@@ -205,17 +194,8 @@ def dot(TensorBase input not None, tensor, *, out=None):
 
 
 # ---------------------------------------------------------------- mv
-cdef TensorBase mv_kernel(TensorBase x, TensorBase y):
-    if x.ndim_ != 2 or y.ndim_ != 1:
-        raise ShapeError(f"mv: a matrix and a vector are needed, not tensors of shapes {shape_text(x.ndim_, x.sizes)} and "
-                         f"{shape_text(y.ndim_, y.sizes)}")
-    check_product("mv", x, y)
-    check_inner("mv", x, y, x.sizes[1], y.sizes[0])
-    return matrix_vector_product(x, y)
-
-cdef TensorBase matrix_vector_product(TensorBase x, TensorBase y):
-    """As a product of matrices, the second of one column."""
-    cdef TensorBase out = empty_beside(x, x.dtype_, 1, x.sizes)
+cdef int multiply_vector(TensorBase out, TensorBase x, TensorBase y) except -1:
+    """A matrix times a vector, as a product of matrices, the second of one column."""
     cdef ssize[2] sizes, strides
     sizes[1] = strides[1] = 1
     sizes[0] = y.sizes[0]
@@ -223,11 +203,22 @@ cdef TensorBase matrix_vector_product(TensorBase x, TensorBase y):
     y = alias_as(y, 2, sizes, strides, y.data_)
     sizes[0] = out.sizes[0]
     strides[0] = 1
-    multiply_batch(alias_as(out, 2, sizes, strides, out.data_), x, y, 1, 0)
-    return out
+    return multiply_batch(alias_as(out, 2, sizes, strides, out.data_), x, y, 1, 0)
 
 cdef Op MV = Op("mv(Tensor x, Tensor y) -> Tensor", public={"y": "vec"})
-MV.c_kernel = <void*>mv_kernel
+
+@MV.infer
+def mv_infer(TensorBase x, TensorBase y):
+    if x.ndim_ != 2 or y.ndim_ != 1:
+        raise ShapeError(f"mv: a matrix and a vector are needed, not tensors of shapes {shape_text(x.ndim_, x.sizes)} and "
+                         f"{shape_text(y.ndim_, y.sizes)}")
+    check_product("mv", x, y)
+    check_inner("mv", x, y, x.sizes[1], y.sizes[0])
+    return result_beside(x, x.dtype_, 1, x.sizes)
+
+@MV.kernel
+def mv_kernel(TensorBase out, TensorBase x, TensorBase y):
+    multiply_vector(out, x, y)
 
 @MV.derivative("x")
 def mv_derivative_x(grad, y):
@@ -257,26 +248,28 @@ def mv(TensorBase input not None, vec, *, out=None):
     tensor([3., 7.])
     """
     cdef TensorBase y = as_tensor_argument(vec, "mv", "vec")
-    result = run_mv(input, y)
-    return result if out is None else store_out("mv", result, out, (input, y))
+    return run_2(MV, input, y, out)
 
 
 # ---------------------------------------------------------------- vm
 cdef Op VM = Op("vm(Tensor x, Tensor y, bool y_is_transposed=False) -> Tensor", node="SqueezeBackward4")
 
-cdef TensorBase vm_kernel(TensorBase x, TensorBase y, object y_is_transposed):
-    """A vector times a matrix."""
+@VM.infer
+def vm_infer(TensorBase x, TensorBase y, y_is_transposed):
     cdef TensorBase out
     if x.ndim_ != 1 or y.ndim_ != 2:
         raise ShapeError(f"vm: a vector and a matrix are needed, not tensors of shapes {shape_text(x.ndim_, x.sizes)} and "
                          f"{shape_text(y.ndim_, y.sizes)}")
     check_product("vm", x, y)
     check_inner("vm", x, y, x.sizes[0], y.sizes[0])
-    out = matrix_vector_product(flipped(y), x)
+    out = result_beside(x, x.dtype_, 1, &y.sizes[1])
     bump_version(out)                                   # PyTorch drops a dimension of its result in place, and its version tells
     return out
 
-VM.c_kernel = <void*>vm_kernel
+@VM.kernel
+def vm_kernel(TensorBase out, TensorBase x, TensorBase y, y_is_transposed):
+    """A vector times a matrix."""
+    multiply_vector(out, flipped(y), x)
 
 @VM.derivative("x")
 def vm_derivative_x(grad, y):
@@ -296,18 +289,15 @@ cdef object run_vm(TensorBase x, TensorBase y):
 
 
 # ---------------------------------------------------------------- bmm
-cdef TensorBase batch_forward(TensorBase x, TensorBase y, int ndim, const ssize* batch):
-    """The product of matrices for each index of the `ndim` batch dimensions, to which both are broadcast."""
+cdef TensorBase batch_result(TensorBase x, TensorBase y, int ndim, const ssize* batch):
+    """Of the product of matrices for each index of the `ndim` batch dimensions, to which both are broadcast."""
     cdef ssize[MAX_NDIM] sizes
-    cdef TensorBase out
     cdef int i
     for i in range(ndim):
         sizes[i] = batch[i]
     sizes[ndim] = x.sizes[x.ndim_ - 2]
     sizes[ndim + 1] = y.sizes[y.ndim_ - 1]
-    out = empty_beside(x, x.dtype_, ndim + 2, sizes)
-    multiply_batch(out, broadcast_batch(x, out), broadcast_batch(y, out), 1, 0)
-    return out
+    return result_beside(x, x.dtype_, ndim + 2, sizes)
 
 cdef TensorBase broadcast_batch(TensorBase x, TensorBase out):
     """x with the batch dimensions of `out`; stride 0 where it is broadcast."""
@@ -320,7 +310,8 @@ cdef TensorBase broadcast_batch(TensorBase x, TensorBase out):
 
 cdef Op BMM = Op("bmm(Tensor x, Tensor y) -> Tensor", public={"y": "mat2"})
 
-cdef TensorBase bmm_kernel(TensorBase x, TensorBase y):
+@BMM.infer
+def bmm_infer(TensorBase x, TensorBase y):
     if x.ndim_ != 3 or y.ndim_ != 3:
         raise ShapeError(f"bmm: two batches of matrices are needed, not tensors of shapes {shape_text(x.ndim_, x.sizes)} and "
                          f"{shape_text(y.ndim_, y.sizes)}")
@@ -329,9 +320,11 @@ cdef TensorBase bmm_kernel(TensorBase x, TensorBase y):
         raise ShapeError(f"bmm: batches of {x.sizes[0]} and {y.sizes[0]} matrices; they must be equally large (matmul "
                          f"broadcasts)")
     check_inner("bmm", x, y, x.sizes[2], y.sizes[1])
-    return batch_forward(x, y, 1, x.sizes)
+    return batch_result(x, y, 1, x.sizes)
 
-BMM.c_kernel = <void*>bmm_kernel
+@BMM.kernel
+def bmm_kernel(TensorBase out, TensorBase x, TensorBase y):
+    multiply_batch(out, x, y, 1, 0)
 
 @BMM.derivative("x")
 def bmm_derivative_x(grad, y):
@@ -367,44 +360,43 @@ def bmm(TensorBase input not None, mat2, *, out=None):
 
 
 # ---------------------------------------------------------------- matmul
-cdef TensorBase matmul_forward(TensorBase x, TensorBase y):
-    """Two tensors of at least two dimensions."""
-    cdef ssize[MAX_NDIM] batch, sizes
+cdef int multiply_broadcast(TensorBase out, TensorBase x, TensorBase y) except -1:
+    """The product of two tensors of at least two dimensions."""
     cdef ssize[2] folded, strides
-    cdef TensorBase out
-    cdef int i, ndim = 0
+    cdef int i
     if y.ndim_ == 2:                                    # (..., n, m) @ (m, p): one tall matrix, if strides allow
         folded[0] = 1
         for i in range(x.ndim_ - 1):
             folded[0] *= x.sizes[i]
-            sizes[i] = x.sizes[i]
         folded[1] = x.sizes[x.ndim_ - 1]
         if x.numel_ > 0 and view_strides(x.ndim_, x.sizes, x.strides, 2, folded, strides):
-            sizes[x.ndim_ - 1] = y.sizes[1]
-            out = empty_beside(x, x.dtype_, x.ndim_, sizes)
             x = alias_as(x, 2, folded, strides, x.data_)
             folded[1] = y.sizes[1]
             strides[0] = y.sizes[1]
             strides[1] = 1
-            multiply_batch(alias_as(out, 2, folded, strides, out.data_), x, y, 1, 0)
-            return out
-    broadcast_into(x.ndim_ - 2, x.sizes, &ndim, batch)
-    if broadcast_into(y.ndim_ - 2, y.sizes, &ndim, batch) < 0:
-        raise ShapeError(f"matmul: the batch dimensions of {shape_text(x.ndim_, x.sizes)} and {shape_text(y.ndim_, y.sizes)} "
-                         f"cannot be broadcast together: counted from the right, sizes must be equal or 1")
-    return batch_forward(x, y, ndim, batch)
+            return multiply_batch(alias_as(out, 2, folded, strides, out.data_), x, y, 1, 0)
+    return multiply_batch(out, broadcast_batch(x, out), broadcast_batch(y, out), 1, 0)
 
 cdef Op MATMUL = Op("matmul(Tensor x, Tensor y, bool y_is_transposed=False) -> Tensor")
 
-cdef TensorBase matmul_kernel(TensorBase x, TensorBase y, object y_is_transposed):
+@MATMUL.infer
+def matmul_infer(TensorBase x, TensorBase y, y_is_transposed):
+    cdef ssize[MAX_NDIM] batch
+    cdef int ndim = 0
     if x.ndim_ < 2 or y.ndim_ < 2:
         raise ShapeError(f"matmul: as an op it takes matrices and batches of them, not tensors of {x.ndim_} and {y.ndim_} "
                          f"dimensions; the public function takes vectors, too")
     check_product("matmul", x, y)
     check_inner("matmul", x, y, x.sizes[x.ndim_ - 1], y.sizes[y.ndim_ - 2])
-    return matmul_forward(x, y)
+    broadcast_into(x.ndim_ - 2, x.sizes, &ndim, batch)
+    if broadcast_into(y.ndim_ - 2, y.sizes, &ndim, batch) < 0:
+        raise ShapeError(f"matmul: the batch dimensions of {shape_text(x.ndim_, x.sizes)} and {shape_text(y.ndim_, y.sizes)} "
+                         f"cannot be broadcast together: counted from the right, sizes must be equal or 1")
+    return batch_result(x, y, ndim, batch)
 
-MATMUL.c_kernel = <void*>matmul_kernel
+@MATMUL.kernel
+def matmul_kernel(TensorBase out, TensorBase x, TensorBase y, y_is_transposed):
+    multiply_broadcast(out, x, y)
 
 @MATMUL.derivative("x")
 def matmul_derivative_x(grad, y):
@@ -428,11 +420,11 @@ cdef TensorBase as_rows(TensorBase x):
         rows *= x.sizes[d]
     return x.reshape(rows, x.sizes[x.ndim_ - 1])
 
-cdef object run_matmul(TensorBase x, TensorBase y):
+cdef object run_matmul(TensorBase x, TensorBase y, object out=None):
     """matmul of tensors of at least two dimensions."""
     if x.ndim_ == 2 and y.ndim_ == 2:
-        return run_mm(x, y)
-    return run_3(MATMUL, x, y, y.ndim_ == 2 and is_transposed(y))
+        return run_mm(x, y, out)
+    return run_3(MATMUL, x, y, y.ndim_ == 2 and is_transposed(y), out)
 
 cdef object run_any(TensorBase x, TensorBase y):
     """matmul of tensors of any dimensions; vectors become a row or a column, which is dropped again from the result."""
@@ -481,8 +473,12 @@ def matmul(TensorBase input not None, other, *, out=None):
             [15., 22.]])
     """
     cdef TensorBase y = as_tensor_argument(other, "matmul", "other")
-    result = run_any(input, y)
-    return result if out is None else store_out("matmul", result, out, (input, y))
+    if out is None:
+        return run_any(input, y)
+    if input.ndim_ > 1 and y.ndim_ > 1:
+        check_inner("matmul", input, y, input.sizes[input.ndim_ - 1], y.sizes[y.ndim_ - 2])
+        return run_matmul(input, y, out)
+    return store_out("matmul", run_any(input, y), out, (input, y))
 
 def matmul_operator(TensorBase x not None, y):
     """`x @ y`; leaves foreign operands to their own class."""

@@ -5,7 +5,7 @@ computes them, through NumPy, for each matrix of a batch.
 """
 from tensorlab._core.dispatch.dispatch cimport run_1, run_2
 from tensorlab._core.dispatch.op cimport Op
-from tensorlab._core.tensor cimport TensorBase, alias, empty_beside
+from tensorlab._core.tensor cimport TensorBase, alias, result_beside
 
 import numpy as np
 
@@ -22,21 +22,16 @@ cdef tuple decompose(TensorBase x):
                            "among the elements?") from None
 
 
-cdef TensorBase filled(TensorBase out, object array):
-    numpy(out)[...] = array
-    return out
-
-
 # ---------------------------------------------------------------- nuclear_norm
 cdef Op NUCLEAR_NORM = Op("nuclear_norm(Tensor x) -> Tensor")
 
-cdef TensorBase nuclear_norm_result(TensorBase x):
-    return empty_beside(x, x.dtype_, x.ndim_ - 2, x.sizes)
+@NUCLEAR_NORM.infer
+def nuclear_norm_infer(TensorBase x):
+    return result_beside(x, x.dtype_, x.ndim_ - 2, x.sizes)
 
-cdef TensorBase nuclear_norm_kernel(TensorBase x):
-    return filled(nuclear_norm_result(x), decompose(x)[1].sum(-1))
-
-NUCLEAR_NORM.c_kernel, NUCLEAR_NORM.shape_rule = <void*>nuclear_norm_kernel, <void*>nuclear_norm_result
+@NUCLEAR_NORM.kernel
+def nuclear_norm_kernel(TensorBase out, TensorBase x):
+    numpy(out)[...] = decompose(x)[1].sum(-1)
 
 @NUCLEAR_NORM.derivative("x")
 def nuclear_norm_derivative(grad, x):
@@ -51,14 +46,14 @@ cdef object run_nuclear_norm(TensorBase x):
 # ---------------------------------------------------------------- polar_factor
 cdef Op POLAR_FACTOR = Op("polar_factor(Tensor x) -> Tensor")
 
-cdef TensorBase like(TensorBase x):
-    return empty_beside(x, x.dtype_, x.ndim_, x.sizes)
+@POLAR_FACTOR.infer
+def polar_factor_infer(TensorBase x):
+    return result_beside(x, x.dtype_, x.ndim_, x.sizes)
 
-cdef TensorBase polar_factor_kernel(TensorBase x):
+@POLAR_FACTOR.kernel
+def polar_factor_kernel(TensorBase out, TensorBase x):
     u, _, v_t = decompose(x)
-    return filled(like(x), u @ v_t)
-
-POLAR_FACTOR.c_kernel, POLAR_FACTOR.shape_rule = <void*>polar_factor_kernel, <void*>like
+    numpy(out)[...] = u @ v_t
 
 @POLAR_FACTOR.derivative("x")
 def polar_factor_derivative(grad, x):
@@ -68,10 +63,12 @@ def polar_factor_derivative(grad, x):
 # ---------------------------------------------------------------- polar_factor_backward
 cdef Op POLAR_FACTOR_BACKWARD = Op("polar_factor_backward(Tensor grad, Tensor x) -> Tensor")
 
-cdef TensorBase polar_factor_backward_result(TensorBase grad, TensorBase x):
-    return like(x)
+@POLAR_FACTOR_BACKWARD.infer
+def polar_factor_backward_infer(TensorBase grad, TensorBase x):
+    return result_beside(x, x.dtype_, x.ndim_, x.sizes)
 
-cdef TensorBase polar_factor_backward_kernel(TensorBase grad, TensorBase x):
+@POLAR_FACTOR_BACKWARD.kernel
+def polar_factor_backward_kernel(TensorBase out, TensorBase grad, TensorBase x):
     """What turns within the space of U and V, and what leaves it: of that, the longer side of the matrix has some."""
     u, s, v_t = decompose(x)
     g = numpy(alias(grad))
@@ -82,14 +79,11 @@ cdef TensorBase polar_factor_backward_kernel(TensorBase grad, TensorBase x):
     shares = inverse(s)[..., None]
     left = (g @ v - u @ turned) @ (shares * v_t)
     right = (u * shares.swapaxes(-1, -2)) @ (u_t @ g - turned @ v_t)
-    return filled(like(x), u @ inner @ v_t + left + right)
+    numpy(out)[...] = u @ inner @ v_t + left + right
 
 cdef object inverse(object numbers):
     """1 / x, and 0 for 0, where the norm has a kink."""
     return np.divide(1, numbers, out=np.zeros_like(numbers), where=numbers != 0)
-
-POLAR_FACTOR_BACKWARD.c_kernel = <void*>polar_factor_backward_kernel
-POLAR_FACTOR_BACKWARD.shape_rule = <void*>polar_factor_backward_result
 
 @POLAR_FACTOR_BACKWARD.derivative("grad")
 def polar_factor_backward_derivative_grad(grad, x):
