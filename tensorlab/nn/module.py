@@ -451,7 +451,7 @@ class Module(Hooked, Stateful):
             if parameter is None:
                 continue
             changed = fn(parameter.data)
-            if changed.is_meta != parameter.is_meta:  # memory cannot be put into a tensor without
+            if changed.device != parameter.device:  # other memory cannot be put into the same tensor
                 attributes[name] = Parameter(changed, parameter.requires_grad)
                 if parameter.grad is not None:
                     attributes[name].grad = fn(parameter.grad)

@@ -35,7 +35,7 @@ from tensorlab._core.loops.loop_nest cimport (
 )
 from tensorlab._core.loops.parallel cimport parallel_for, thread_count
 from tensorlab._core.state.modes cimport thread_state
-from tensorlab._core.tensor cimport TensorBase, alias, empty_beside, empty_like, memory_of
+from tensorlab._core.tensor cimport TensorBase, alias, empty_beside, give_memory, is_meta, memory_of, result_beside, result_like
 from tensorlab.ops.filling cimport fill_zero
 from tensorlab.ops.inner_loops cimport INFINITY, exp_nonpositive, exp_shifted, largest, pairwise_sum, sum_of_products
 from tensorlab.ops.linalg.blas cimport multiply_one, set_matrix
@@ -340,17 +340,22 @@ cdef TensorBase with_plain_rows(TensorBase x):
     return x if has_plain_rows(x) else contiguous_copy(x)
 
 cdef TensorBase new_like(TensorBase x, ssize features):
-    """A new tensor with plain rows of so many features: laid out as x where x has them, else row-major."""
+    cdef TensorBase out = result_with_plain_rows(x, features)
+    give_memory(out)
+    return out
+
+cdef TensorBase result_with_plain_rows(TensorBase x, ssize features):
+    """A result with plain rows of so many features: laid out as x where x has them, else row-major."""
     cdef ssize[MAX_NDIM] sizes
     cdef TensorBase out
     cdef int d, n = x.ndim_
     if features == x.sizes[n - 1] and has_plain_rows(x):
-        out = empty_like(x, x.dtype_)
+        out = result_like(x, x.dtype_)
         if has_plain_rows(out):
             return out
     for d in range(n):
         sizes[d] = features if d == n - 1 else x.sizes[d]
-    return empty_beside(x, x.dtype_, n, sizes)
+    return result_beside(x, x.dtype_, n, sizes)
 
 cdef int describe(Attention* a, TensorBase q, TensorBase k, TensorBase v, TensorBase mask, TensorBase out, TensorBase logsumexp,
                   bint is_causal, double scale) except -1:
@@ -407,16 +412,20 @@ cdef Op ATTENTION = Op("attention(Tensor q, Tensor k, Tensor v, Tensor? mask, bo
                        public={"q": "query", "k": "key", "v": "value", "mask": "attn_mask", "kept": "output"},
                        differentiable=1)
 
-cdef tuple attention_result(TensorBase q, TensorBase k, TensorBase v, TensorBase mask, object is_causal, object scale):
+cdef tuple attention_result(TensorBase q, TensorBase k, TensorBase v, TensorBase mask):
     """New tensors for the results."""
     check_attention(q, k, v, mask)
     cdef TensorBase out = new_like(q, v.sizes[v.ndim_ - 1])
     return out, alias(out), empty_beside(q, q.dtype_, q.ndim_ - 1, q.sizes)
 
-cdef tuple attention_kernel(TensorBase q, TensorBase k, TensorBase v, TensorBase mask, object is_causal, object scale):
+@ATTENTION.kernel
+def attention_kernel(TensorBase q, TensorBase k, TensorBase v, TensorBase mask, bint is_causal, double scale):
+    """The results are made here, as the second is an alias of the first."""
     cdef TensorBase out, kept, logsumexp
     cdef Attention a
-    out, kept, logsumexp = attention_result(q, k, v, mask, is_causal, scale)
+    out, kept, logsumexp = attention_result(q, k, v, mask)
+    if is_meta(q):
+        return out, kept, logsumexp
     if out.numel_ == 0 or k.sizes[k.ndim_ - 2] == 0:
         fill_zero(out)
         fill_zero(logsumexp)
@@ -426,8 +435,6 @@ cdef tuple attention_kernel(TensorBase q, TensorBase k, TensorBase v, TensorBase
     share_out(&a, attend_piece, a.heads * a.row_blocks, ROWS * COLUMNS + 2 * ROWS, q)
     return out, kept, logsumexp
 
-ATTENTION.c_kernel = <void*>attention_kernel
-ATTENTION.shape_rule = <void*>attention_result
 
 @ATTENTION.derivative("q", "k", "v")
 def attention_derivative(grad, q, k, v, mask, is_causal, scale, kept, logsumexp, wanted):
@@ -442,14 +449,15 @@ def attention_derivative(grad, q, k, v, mask, is_causal, scale, kept, logsumexp,
 cdef Op ATTENTION_BACKWARD = Op("attention_backward(Tensor grad, Tensor q, Tensor k, Tensor v, Tensor? mask, bool is_causal, "
                                 "float scale, Tensor out, Tensor logsumexp) -> (Tensor grad_q, Tensor grad_k, Tensor grad_v)")
 
-cdef tuple attention_backward_result(TensorBase grad, TensorBase q, TensorBase k, TensorBase v, TensorBase mask, object is_causal,
-                                     object scale, TensorBase out, TensorBase logsumexp):
+@ATTENTION_BACKWARD.infer
+def attention_backward_infer(TensorBase grad, TensorBase q, TensorBase k, TensorBase v, TensorBase mask,
+                             is_causal, scale, TensorBase out, TensorBase logsumexp):
     check_attention(q, k, v, mask)
     check_like_result(grad, q, v, "gradient")
     check_like_result(out, q, v, "result")
     check_logsumexp(logsumexp, q)
-    return (new_like(q, q.sizes[q.ndim_ - 1]), new_like(k, k.sizes[k.ndim_ - 1]),
-            new_like(v, v.sizes[v.ndim_ - 1]))
+    return (result_with_plain_rows(q, q.sizes[q.ndim_ - 1]), result_with_plain_rows(k, k.sizes[k.ndim_ - 1]),
+            result_with_plain_rows(v, v.sizes[v.ndim_ - 1]))
 
 cdef int check_logsumexp(TensorBase x, TensorBase q) except -1:
     check_same_place(q, x, "attention_backward")
@@ -469,19 +477,18 @@ cdef int check_like_result(TensorBase x, TensorBase q, TensorBase v, str name) e
                          f"query of {shape_of(q)} with the features of {shape_of(v)}")
     return 0
 
-cdef tuple attention_backward_kernel(TensorBase grad, TensorBase q, TensorBase k, TensorBase v, TensorBase mask, object is_causal,
-                                     object scale, TensorBase out, TensorBase logsumexp):
-    cdef TensorBase grad_q, grad_k, grad_v
+@ATTENTION_BACKWARD.kernel
+def attention_backward_kernel(TensorBase grad_q, TensorBase grad_k, TensorBase grad_v, TensorBase grad, TensorBase q, TensorBase k,
+                              TensorBase v, TensorBase mask, bint is_causal, double scale, TensorBase out, TensorBase logsumexp):
     cdef Attention a
     cdef int n = q.ndim_, size = item_size[q.dtype_]
     cdef bint is_empty = out.numel_ == 0 or k.sizes[n - 2] == 0
-    grad_q, grad_k, grad_v = attention_backward_result(grad, q, k, v, mask, is_causal, scale, out, logsumexp)
     if is_empty or (is_causal and k.sizes[n - 2] > q.sizes[n - 2]):
         fill_zero(grad_q)                       # where no block will write
         fill_zero(grad_k)
         fill_zero(grad_v)
     if is_empty:
-        return grad_q, grad_k, grad_v
+        return
     grad, out = with_plain_rows(grad), with_plain_rows(out)
     logsumexp = logsumexp if logsumexp.is_contiguous_ else contiguous_copy(logsumexp)
     q, k, v = with_plain_rows(q), with_plain_rows(k), with_plain_rows(v)
@@ -496,10 +503,6 @@ cdef tuple attention_backward_kernel(TensorBase grad, TensorBase q, TensorBase k
     count_along(&a.grads_at, GRAD_V, memory_of(grad_v), grad_v.strides, size)
     count_along(&a.grads_at, GRAD, memory_of(grad), grad.strides, size)
     share_out(&a, differentiate_piece, a.heads, 2 * ROWS * COLUMNS + ROWS, q)
-    return grad_q, grad_k, grad_v
-
-ATTENTION_BACKWARD.c_kernel = <void*>attention_backward_kernel
-ATTENTION_BACKWARD.shape_rule = <void*>attention_backward_result
 
 
 def attention(TensorBase q not None, TensorBase k not None, TensorBase v not None, TensorBase mask, bint is_causal,

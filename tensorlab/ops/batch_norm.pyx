@@ -20,9 +20,19 @@ from tensorlab._core.dispatch.operands cimport (
 from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating, item_size, kernel_dtype, real
 from tensorlab._core.graph.graph cimport bump_version, ndim_of, should_record
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.loops.iterator cimport copy_into, moved, plain, plain_as, plain_result, put_back
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for
-from tensorlab._core.tensor cimport TensorBase, alias, check_writable, empty_beside, memory_of
+from tensorlab._core.state.devices cimport ON_CPU
+from tensorlab._core.tensor cimport (
+    TensorBase,
+    alias,
+    check_writable,
+    empty_beside,
+    empty_tensor,
+    is_meta,
+    memory_of,
+    result_beside,
+)
 from tensorlab.ops.inner_loops cimport pairwise_sum
 
 from tensorlab.errors import DimensionError, ShapeError, UnsupportedDType
@@ -158,15 +168,6 @@ cdef void backward_coefficients(Planes* planes, real* mean, real* rstd, real* we
 
 
 # ---------------------------------------------------------------- arguments
-cdef TensorBase plain(TensorBase x, int dtype):
-    """x, or a copy of it, row-major and of this type."""
-    cdef TensorBase copied
-    if x is None or x.is_contiguous_ and x.dtype_ == dtype:
-        return x
-    copied = empty_beside(x, dtype, x.ndim_, x.sizes)
-    copy_into(copied, x)
-    return copied
-
 cdef inline void* data_of(TensorBase x) except? NULL:
     return NULL if x is None else memory_of(x)
 
@@ -178,6 +179,11 @@ cdef int describe(Planes* planes, TensorBase x) except -1:
     planes.x = memory_of(x)
     planes.grad = NULL
     return 0
+
+cdef TensorBase channel_result(TensorBase x, int dtype):
+    """A result with one number of each channel."""
+    return result_beside(x, dtype, 1, &x.sizes[1])
+
 
 cdef TensorBase channel_numbers(TensorBase x, int dtype):
     """A new tensor for one number of each channel."""
@@ -234,31 +240,32 @@ cdef ssize check_batch_norm(TensorBase x, TensorBase weight, TensorBase bias) ex
                          f"has no variance; expected more than one in training")
     return count
 
-cdef tuple batch_norm_result(TensorBase x, TensorBase weight, TensorBase bias, object eps):
+@BATCH_NORM.infer
+def batch_norm_infer(TensorBase x, TensorBase weight, TensorBase bias, eps):
     """New tensors for the results."""
     cdef int kernel = kernel_dtype(x.dtype_)
     check_batch_norm(x, weight, bias)
-    return (empty_beside(x, x.dtype_, x.ndim_, x.sizes), channel_numbers(x, kernel), channel_numbers(x, kernel),
-            channel_numbers(x, kernel))
+    return (result_beside(x, x.dtype_, x.ndim_, x.sizes), channel_result(x, kernel), channel_result(x, kernel),
+            channel_result(x, kernel))
 
-cdef tuple batch_norm_kernel(TensorBase x, TensorBase weight, TensorBase bias, object eps):
-    cdef TensorBase mean, variance, computed
-    check_batch_norm(x, weight, bias)
-    computed = alias(plain(x, kernel_dtype(x.dtype_)))          # without its history
-    variance, mean = var_mean(computed, other_dims(x.ndim_), correction=0)
-    out, rstd = normalize(x, computed, weight, bias, mean, variance, eps)
-    return out, mean, rstd, variance
+@BATCH_NORM.kernel
+def batch_norm_kernel(TensorBase out, TensorBase mean, TensorBase rstd, TensorBase variance, TensorBase x, TensorBase weight,
+                      TensorBase bias, double eps):
+    cdef TensorBase computed = alias(plain(x)), v, m            # without its history
+    v, m = var_mean(computed, other_dims(x.ndim_), correction=0)
+    copy_into(variance, v)
+    copy_into(mean, m)
+    normalize(out, rstd, computed, weight, bias, mean, variance, eps)
 
-cdef tuple normalize(TensorBase x, TensorBase computed, TensorBase weight, TensorBase bias, TensorBase mean, TensorBase variance,
-                     double eps):
-    """(result, rstd) of these numbers of channels; `computed` is x, plain."""
+cdef int normalize(TensorBase out, TensorBase rstd, TensorBase computed, TensorBase weight, TensorBase bias, TensorBase mean,
+                   TensorBase variance, double eps) except -1:
+    """Write the result and rstd of these numbers of channels; `computed` is x, plain."""
     cdef int kernel = computed.dtype_
-    cdef TensorBase out = empty_beside(x, kernel, x.ndim_, x.sizes)
-    cdef TensorBase a = channel_numbers(x, kernel), c = channel_numbers(x, kernel), rstd = channel_numbers(x, kernel)
-    cdef TensorBase w = plain(weight, kernel), b = plain(bias, kernel), m = plain(mean, kernel), v = plain(variance, kernel)
+    cdef TensorBase a = channel_numbers(computed, kernel), c = channel_numbers(computed, kernel), y = plain_result(out)
+    cdef TensorBase w = plain_as(weight, kernel), b = plain_as(bias, kernel), m = plain_as(mean, kernel), v = plain_as(variance, kernel)
     cdef Planes planes
     describe(&planes, computed)
-    planes.out, planes.a, planes.b, planes.c = memory_of(out), memory_of(a), memory_of(a), memory_of(c)
+    planes.out, planes.a, planes.b, planes.c = memory_of(y), memory_of(a), memory_of(a), memory_of(c)
     if planes.is_double:
         forward_coefficients(&planes, <double*>memory_of(m), <double*>memory_of(v), <double*>data_of(w), <double*>data_of(b),
                              eps, <double*>memory_of(rstd))
@@ -266,10 +273,8 @@ cdef tuple normalize(TensorBase x, TensorBase computed, TensorBase weight, Tenso
         forward_coefficients(&planes, <float*>memory_of(m), <float*>memory_of(v), <float*>data_of(w), <float*>data_of(b),
                              <float>eps, <float*>memory_of(rstd))
     run_affine(&planes)
-    return plain(out, x.dtype_), rstd
+    return put_back(out, y)
 
-BATCH_NORM.c_kernel = <void*>batch_norm_kernel
-BATCH_NORM.shape_rule = <void*>batch_norm_result
 
 # Each formula names x and weight, needed or not: PyTorch has one formula for all three gradients, and so refuses any of
 # them that was written to.
@@ -355,7 +360,11 @@ cdef void average_loop(real* x, real* value, real share, ssize n) noexcept nogil
     for k in range(n):
         x[k] = x[k] * (1 - share) + value[k] * share
 
-cdef TensorBase update_average_result(TensorBase x, TensorBase value, object share):
+@UPDATE_AVERAGE_.compose
+def update_average_in_place(TensorBase x, TensorBase value, double share):
+    """x = (1 - share) * x + share * value"""
+    cdef int kernel = max(kernel_dtype(x.dtype_), kernel_dtype(value.dtype_))       # rounded once if it is half
+    cdef TensorBase computed, other
     check_same_place(x, value, "update_average_")
     check_writable(x, "batch_norm")
     refuse_internal_overlap(x, "batch_norm")
@@ -363,25 +372,16 @@ cdef TensorBase update_average_result(TensorBase x, TensorBase value, object sha
         raise ShapeError(f"update_average_: the average is {x.dtype} of shape {shape_text(x.ndim_, x.sizes)} and the value has "
                          f"shape {shape_text(value.ndim_, value.sizes)}; expected floating numbers, as many as in the value")
     bump_version(x)
-    return x
-
-cdef TensorBase update_average_kernel(TensorBase x, TensorBase value, object share):
-    """x = (1 - share) * x + share * value"""
-    cdef double part = share
-    cdef int kernel = max(kernel_dtype(x.dtype_), kernel_dtype(value.dtype_))       # rounded once if it is half
-    cdef TensorBase computed, other
-    update_average_result(x, value, share)
-    computed, other = empty_beside(x, kernel, x.ndim_, x.sizes), plain(value, kernel)
+    if is_meta(x):
+        return x
+    computed, other = empty_tensor(kernel, x.ndim_, x.sizes), plain_as(moved(value, ON_CPU), kernel)
     copy_into(computed, x)
     if kernel == FLOAT64:
-        average_loop(<double*>memory_of(computed), <double*>memory_of(other), part, x.numel_)
+        average_loop(<double*>memory_of(computed), <double*>memory_of(other), share, x.numel_)
     else:
-        average_loop(<float*>memory_of(computed), <float*>memory_of(other), <float>part, x.numel_)
+        average_loop(<float*>memory_of(computed), <float*>memory_of(other), <float>share, x.numel_)
     copy_into(x, computed)
     return x
-
-UPDATE_AVERAGE_.c_kernel = <void*>update_average_kernel
-UPDATE_AVERAGE_.shape_rule = <void*>update_average_result
 
 
 # ---------------------------------------------------------------- batch_norm_with: numbers that are given, as in evaluation
@@ -397,18 +397,18 @@ cdef int check_batch_norm_with(TensorBase x, TensorBase weight, TensorBase bias,
     check_channels(x, variance, "variance", "batch_norm")
     return 0
 
-cdef TensorBase batch_norm_with_result(TensorBase x, TensorBase weight, TensorBase bias, TensorBase mean, TensorBase variance,
-                                       object eps):
+@BATCH_NORM_WITH.infer
+def batch_norm_with_infer(TensorBase x, TensorBase weight, TensorBase bias, TensorBase mean,
+                          TensorBase variance, eps):
     check_batch_norm_with(x, weight, bias, mean, variance)
-    return empty_beside(x, x.dtype_, x.ndim_, x.sizes)
+    return result_beside(x, x.dtype_, x.ndim_, x.sizes)
 
-cdef TensorBase batch_norm_with_kernel(TensorBase x, TensorBase weight, TensorBase bias, TensorBase mean, TensorBase variance,
-                                       object eps):
-    check_batch_norm_with(x, weight, bias, mean, variance)
-    return normalize(x, plain(x, kernel_dtype(x.dtype_)), weight, bias, mean, variance, eps)[0]
+@BATCH_NORM_WITH.kernel
+def batch_norm_with_kernel(TensorBase out, TensorBase x, TensorBase weight, TensorBase bias, TensorBase mean,
+                           TensorBase variance, double eps):
+    cdef TensorBase computed = plain(x)
+    normalize(out, channel_numbers(computed, computed.dtype_), computed, weight, bias, mean, variance, eps)
 
-BATCH_NORM_WITH.c_kernel = <void*>batch_norm_with_kernel
-BATCH_NORM_WITH.shape_rule = <void*>batch_norm_with_result
 
 @BATCH_NORM_WITH.derivative("x")
 def batch_norm_with_derivative_x(TensorBase grad, x, weight, mean, variance, eps):
@@ -435,27 +435,27 @@ cdef object reciprocal_deviation(TensorBase variance, object eps):
 cdef Op BATCH_NORM_BACKWARD = Op("batch_norm_backward(Tensor grad, Tensor x, Tensor? weight, float eps, "
                                  "Tensor mean, Tensor rstd) -> Tensor")
 
-cdef TensorBase batch_norm_backward_result(TensorBase grad, TensorBase x, TensorBase weight, object eps, TensorBase mean,
-                                           TensorBase rstd):
+@BATCH_NORM_BACKWARD.infer
+def batch_norm_backward_infer(TensorBase grad, TensorBase x, TensorBase weight, eps, TensorBase mean,
+                              TensorBase rstd):
     check_backward(grad, x, mean, rstd, "batch_norm_backward")
     check_channels(x, weight, "weight", "batch_norm_backward")
-    return empty_beside(x, x.dtype_, x.ndim_, x.sizes)
+    return result_beside(x, x.dtype_, x.ndim_, x.sizes)
 
-cdef TensorBase batch_norm_backward_kernel(TensorBase grad, TensorBase x, TensorBase weight, object eps, TensorBase mean,
-                                           TensorBase rstd):
+@BATCH_NORM_BACKWARD.kernel
+def batch_norm_backward_kernel(TensorBase out, TensorBase grad, TensorBase x, TensorBase weight, eps,
+                               TensorBase mean, TensorBase rstd):
     """The gradient of batch_norm by its input: a * grad + b * x + c, with numbers a, b, c for each channel."""
     cdef int kernel = kernel_dtype(x.dtype_)
-    cdef TensorBase plain_grad = plain(grad, kernel), plain_x = plain(x, kernel), m = plain(mean, kernel), r = plain(rstd, kernel)
-    cdef TensorBase a = channel_numbers(x, kernel), b = channel_numbers(x, kernel), c = channel_numbers(x, kernel), w, out
+    cdef TensorBase plain_grad = plain_as(grad, kernel), plain_x = plain_as(x, kernel), m = plain_as(mean, kernel), r = plain_as(rstd, kernel)
+    cdef TensorBase a = channel_numbers(x, kernel), b = channel_numbers(x, kernel), c = channel_numbers(x, kernel), w, slopes
     cdef TensorBase sums, sums_with_x
     cdef double share
     cdef Planes planes
-    check_backward(grad, x, mean, rstd, "batch_norm_backward")
-    check_channels(x, weight, "weight", "batch_norm_backward")
-    w, out = plain(weight, kernel), empty_beside(x, kernel, x.ndim_, x.sizes)
+    w, slopes = plain_as(weight, kernel), plain_result(out)
     sums, sums_with_x = channel_sums(&planes, plain_grad, plain_x, m)
     share = <double>planes.channels / x.numel_ if x.numel_ else 0
-    planes.out, planes.a, planes.b, planes.c = memory_of(out), memory_of(a), memory_of(b), memory_of(c)
+    planes.out, planes.a, planes.b, planes.c = memory_of(slopes), memory_of(a), memory_of(b), memory_of(c)
     if planes.is_double:
         backward_coefficients(&planes, <double*>memory_of(m), <double*>memory_of(r), <double*>data_of(w),
                               <double*>memory_of(sums), <double*>memory_of(sums_with_x), share)
@@ -463,10 +463,8 @@ cdef TensorBase batch_norm_backward_kernel(TensorBase grad, TensorBase x, Tensor
         backward_coefficients(&planes, <float*>memory_of(m), <float*>memory_of(r), <float*>data_of(w),
                               <float*>memory_of(sums), <float*>memory_of(sums_with_x), <float>share)
     run_affine(&planes)
-    return plain(out, x.dtype_)
+    put_back(out, slopes)
 
-BATCH_NORM_BACKWARD.c_kernel = <void*>batch_norm_backward_kernel
-BATCH_NORM_BACKWARD.shape_rule = <void*>batch_norm_backward_result
 
 @BATCH_NORM_BACKWARD.derivative("grad")
 def batch_norm_backward_derivative_grad(grad, TensorBase x, weight, eps, mean, rstd):
@@ -513,28 +511,28 @@ cdef tuple channel_sums(Planes* planes, TensorBase grad, TensorBase x, TensorBas
 cdef Op BATCH_NORM_BACKWARD_WEIGHT = Op("batch_norm_backward_weight(Tensor grad, Tensor x, float eps, Tensor mean, "
                                         "Tensor rstd) -> Tensor")
 
-cdef TensorBase batch_norm_backward_weight_result(TensorBase grad, TensorBase x, object eps, TensorBase mean, TensorBase rstd):
+@BATCH_NORM_BACKWARD_WEIGHT.infer
+def batch_norm_backward_weight_infer(TensorBase grad, TensorBase x, eps, TensorBase mean, TensorBase rstd):
     check_backward(grad, x, mean, rstd, "batch_norm_backward_weight")
-    return channel_numbers(x, x.dtype_)
+    return channel_result(x, x.dtype_)
 
-cdef TensorBase batch_norm_backward_weight_kernel(TensorBase grad, TensorBase x, object eps, TensorBase mean, TensorBase rstd):
+@BATCH_NORM_BACKWARD_WEIGHT.kernel
+def batch_norm_backward_weight_kernel(TensorBase out, TensorBase grad, TensorBase x, eps, TensorBase mean,
+                                      TensorBase rstd):
     """The gradient of batch_norm by its weight: the sum over a channel of grad * (x - mean) * rstd."""
     cdef int kernel = kernel_dtype(x.dtype_)
     cdef TensorBase sums, r
     cdef Planes planes
     cdef ssize k
-    check_backward(grad, x, mean, rstd, "batch_norm_backward_weight")
-    r = plain(rstd, kernel)
-    sums = channel_sums(&planes, plain(grad, kernel), plain(x, kernel), plain(mean, kernel))[1]
+    r = plain_as(rstd, kernel)
+    sums = channel_sums(&planes, plain_as(grad, kernel), plain_as(x, kernel), plain_as(mean, kernel))[1]
     for k in range(planes.channels):
         if planes.is_double:
             (<double*>memory_of(sums))[k] *= (<double*>memory_of(r))[k]
         else:
             (<float*>memory_of(sums))[k] *= (<float*>memory_of(r))[k]
-    return plain(sums, x.dtype_)
+    copy_into(out, sums)
 
-BATCH_NORM_BACKWARD_WEIGHT.c_kernel = <void*>batch_norm_backward_weight_kernel
-BATCH_NORM_BACKWARD_WEIGHT.shape_rule = <void*>batch_norm_backward_weight_result
 
 @BATCH_NORM_BACKWARD_WEIGHT.derivative("grad")
 def batch_norm_backward_weight_derivative_grad(grad, TensorBase x, eps):

@@ -14,10 +14,10 @@ from tensorlab._core.dispatch.dispatch cimport run_tuple
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dtypes cimport BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, kernel_dtype
 from tensorlab._core.layout cimport plain_ints, shape_text, ssize
-from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.loops.iterator cimport plain_as, put_back
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for
-from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
-from tensorlab.ops.filling cimport zeros_beside
+from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of, result_beside
+from tensorlab.ops.filling cimport fill_zero
 from tensorlab.ops.im2col cimport Geometry, col2im, column_size, im2col, plane_size
 
 from tensorlab._core.interop.exchange import tolist
@@ -103,24 +103,19 @@ cdef void run_share(void* context, ssize begin, ssize end) noexcept nogil:
             col2im(<float*>images.x + i * image, <float*>images.columns + i * block, geometry, 0, rows)
 
 
-cdef TensorBase computed(TensorBase given, int ndim, const ssize* sizes, Geometry* geometry, bint unfolds):
-    """The other of images and columns, of these sizes and the type of what is given."""
+cdef int fill_other(TensorBase out, TensorBase given, Geometry* geometry, bint unfolds) except -1:
+    """Fill the other of images and columns, from what is given."""
     cdef int kernel = FLOAT32 if given.dtype_ == BOOL else kernel_dtype(given.dtype_)
-    cdef TensorBase plain = given, out, typed
+    cdef TensorBase source = plain_as(given, kernel)
+    cdef TensorBase target = out if kernel == out.dtype_ and out.is_contiguous_ else empty_beside(out, kernel, out.ndim_, out.sizes)
     cdef Images images
-    if not given.is_contiguous_ or given.dtype_ != kernel:
-        plain = empty_beside(given, kernel, given.ndim_, given.sizes)
-        copy_into(plain, given)
-    out = empty_beside(given, kernel, ndim, sizes) if unfolds else zeros_beside(given, kernel, ndim, sizes)
+    if not unfolds:
+        fill_zero(target)
     images.is_double, images.unfolds, images.geometry = kernel == FLOAT64, unfolds, geometry
-    images.x, images.columns = memory_of(plain if unfolds else out), memory_of(out if unfolds else plain)
+    images.x, images.columns = memory_of(source if unfolds else target), memory_of(target if unfolds else source)
     with nogil:
         parallel_for(run_share, &images, geometry.batch, grain_of(GRAIN, column_size(geometry) * plane_size(geometry.out)))
-    if kernel == given.dtype_:
-        return out
-    typed = empty_beside(given, given.dtype_, ndim, sizes)
-    copy_into(typed, out)
-    return typed
+    return put_back(out, target)
 
 
 # ---------------------------------------------------------------- unfold
@@ -145,20 +140,20 @@ cdef int prepare_unfold(Geometry* geometry, ssize* sizes, TensorBase x, object k
     sizes[0], sizes[1], sizes[2] = geometry.batch, column_size(geometry), plane_size(geometry.out)
     return 0
 
-cdef TensorBase unfold_result(TensorBase x, object kernel_size, object dilation, object padding, object stride):
+@IM2COL.infer
+def im2col_infer(TensorBase x, kernel_size, dilation, padding, stride):
     cdef Geometry geometry
     cdef ssize[3] sizes
     prepare_unfold(&geometry, sizes, x, kernel_size, dilation, padding, stride)
-    return empty_beside(x, x.dtype_, x.ndim_ - 1, &sizes[4 - x.ndim_])
+    return result_beside(x, x.dtype_, x.ndim_ - 1, &sizes[4 - x.ndim_])
 
-cdef TensorBase unfold_kernel(TensorBase x, object kernel_size, object dilation, object padding, object stride):
+@IM2COL.kernel
+def im2col_kernel(TensorBase out, TensorBase x, kernel_size, dilation, padding, stride):
     cdef Geometry geometry
     cdef ssize[3] sizes
     prepare_unfold(&geometry, sizes, x, kernel_size, dilation, padding, stride)
-    return computed(x, x.ndim_ - 1, &sizes[4 - x.ndim_], &geometry, True)
+    fill_other(out, x, &geometry, True)
 
-IM2COL.c_kernel = <void*>unfold_kernel
-IM2COL.shape_rule = <void*>unfold_result
 
 @IM2COL.derivative("x")
 def im2col_derivative(grad, x_shape, kernel_size, dilation, padding, stride):
@@ -237,22 +232,20 @@ cdef int prepare_fold(Geometry* geometry, ssize* sizes, TensorBase x, object out
     sizes[0], sizes[1], sizes[2], sizes[3] = geometry.batch, geometry.in_channels, geometry.sizes[1], geometry.sizes[2]
     return 0
 
-cdef TensorBase fold_result(TensorBase x, object output_size, object kernel_size, object dilation, object padding,
-                            object stride):
+@COL2IM.infer
+def col2im_infer(TensorBase x, output_size, kernel_size, dilation, padding, stride):
     cdef Geometry geometry
     cdef ssize[4] sizes
     prepare_fold(&geometry, sizes, x, output_size, kernel_size, dilation, padding, stride)
-    return empty_beside(x, x.dtype_, x.ndim_ + 1, &sizes[3 - x.ndim_])
+    return result_beside(x, x.dtype_, x.ndim_ + 1, &sizes[3 - x.ndim_])
 
-cdef TensorBase fold_kernel(TensorBase x, object output_size, object kernel_size, object dilation, object padding,
-                            object stride):
+@COL2IM.kernel
+def col2im_kernel(TensorBase out, TensorBase x, output_size, kernel_size, dilation, padding, stride):
     cdef Geometry geometry
     cdef ssize[4] sizes
     prepare_fold(&geometry, sizes, x, output_size, kernel_size, dilation, padding, stride)
-    return computed(x, x.ndim_ + 1, &sizes[3 - x.ndim_], &geometry, False)
+    fill_other(out, x, &geometry, False)
 
-COL2IM.c_kernel = <void*>fold_kernel
-COL2IM.shape_rule = <void*>fold_result
 
 @COL2IM.derivative("x")
 def col2im_derivative(grad, kernel_size, dilation, padding, stride):

@@ -17,11 +17,11 @@ from tensorlab._core.dtypes cimport FLOAT64, INT64, UINT8, dtype_object, is_floa
 from tensorlab._core.graph.graph cimport should_record
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
 from tensorlab._core.loops.conversion cimport convert
-from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.loops.iterator cimport copy_into, plain_result, put_back
 from tensorlab._core.state.modes cimport active_layers
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, make_size, memory_of
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, make_size, memory_of, result_beside
 from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, add_point_operand, dim_apply, start_iterator
-from tensorlab.ops.reductions cimport sum_into
+from tensorlab.ops.reductions cimport sum_to
 from tensorlab.ops.inner_loops cimport exp_shifted, largest, pairwise_sum
 from tensorlab.ops.softmax cimport SOFTMAX_BACKWARD
 
@@ -140,34 +140,26 @@ cdef double weigh(real* out, int64_t* classes, TensorBase weight, ssize ignore_i
 
 
 cdef TensorBase loss_result(str where, TensorBase x, TensorBase target, TensorBase weight, object reduction):
-    """A new tensor for the loss of prediction x."""
+    """The result for the loss of prediction x."""
     check_reduction(where, reduction)
     check_targets(where, x, target, weight)
     if reduction == "none":
-        return empty_beside(x, x.dtype_, target.ndim_, target.sizes)
-    return empty_beside(x, x.dtype_, 0, NULL)
+        return result_beside(x, x.dtype_, target.ndim_, target.sizes)
+    return result_beside(x, x.dtype_, 0, NULL)
 
 
-cdef TensorBase reduce_losses(TensorBase losses, TensorBase x, object reduction, double scale):
-    """What is made of the losses of all samples, in the type of x."""
+cdef int reduce_losses(TensorBase out, TensorBase losses, object reduction, double scale) except -1:
+    """Write what is made of the losses of all samples."""
     cdef TensorBase total
     if reduction == "none":
-        return in_dtype(losses, x.dtype_)
-    total = sum_into(losses, (<unsigned int>1 << losses.ndim_) - 1, False, losses.dtype_, NULL, 0)
+        return put_back(out, losses)
+    total = plain_result(out)
+    sum_to(total, losses, (<unsigned int>1 << losses.ndim_) - 1, NULL, 0)
     if total.dtype_ == FLOAT64:
         (<double*>memory_of(total))[0] *= scale
     else:
         (<float*>memory_of(total))[0] *= <float>scale
-    return in_dtype(total, x.dtype_)
-
-
-cdef TensorBase in_dtype(TensorBase x, int dtype):
-    cdef TensorBase out
-    if x.dtype_ == dtype:
-        return x
-    out = empty_beside(x, dtype, x.ndim_, x.sizes)
-    copy_into(out, x)
-    return out
+    return put_back(out, total)
 
 
 cdef double scale_of(object reduction, double total) except? -1:
@@ -243,16 +235,17 @@ cdef void nll_loop_double(void** data, ssize n, void* parameters) noexcept nogil
 cdef Op NLL_LOSS = Op("nll_loss(Tensor x, Tensor target, Tensor? weight=None, *, int ignore_index=-100, str reduction=\"mean\") "
                       "-> Tensor")
 
-cdef TensorBase nll_loss_result(TensorBase x, TensorBase target, TensorBase weight, object ignore_index, object reduction):
+@NLL_LOSS.infer
+def nll_loss_infer(TensorBase x, TensorBase target, TensorBase weight, ignore_index, reduction):
     return loss_result("nll_loss", x, target, weight, reduction)
 
-cdef TensorBase nll_loss_kernel(TensorBase x, TensorBase target, TensorBase weight, object ignore_index, object reduction):
+@NLL_LOSS.kernel
+def nll_loss_kernel(TensorBase out, TensorBase x, TensorBase target, TensorBase weight, ignore_index,
+                    reduction):
     cdef Targets targets
     cdef TensorBase losses
     cdef ClassParameters parameters
     cdef DimIterator iter
-    check_reduction("nll_loss", reduction)
-    check_targets("nll_loss", x, target, weight)
     targets = read_targets("nll_loss", x, target, weight, ignore_index)
     losses = empty_beside(target, targets.weights.dtype_, target.ndim_, target.sizes)
     parameters.class_stride = x.strides[targets.dim]
@@ -263,10 +256,8 @@ cdef TensorBase nll_loss_kernel(TensorBase x, TensorBase target, TensorBase weig
     add_operand(&iter, targets.classes, -1, INT64, False)
     add_operand(&iter, targets.weights, -1, losses.dtype_, False)
     dim_apply(&iter, nll_loop_double if losses.dtype_ == FLOAT64 else nll_loop_float, &parameters, GRAIN)
-    return reduce_losses(losses, x, reduction, scale_of(reduction, targets.total))
+    reduce_losses(out, losses, reduction, scale_of(reduction, targets.total))
 
-NLL_LOSS.c_kernel = <void*>nll_loss_kernel
-NLL_LOSS.shape_rule = <void*>nll_loss_result
 
 @NLL_LOSS.derivative("x")
 def nll_loss_derivative(grad, x_shape, target, weight, ignore_index, reduction):
@@ -317,19 +308,20 @@ cdef void nll_backward_loop_double(void** data, ssize n, void* parameters) noexc
 cdef Op NLL_LOSS_BACKWARD = Op("nll_loss_backward(Tensor grad, Tensor target, Tensor? weight, int[] sizes, "
                                "int ignore_index, str reduction) -> Tensor")
 
-cdef TensorBase nll_loss_backward_result(TensorBase grad, TensorBase target, TensorBase weight, object sizes,
-                                         object ignore_index, object reduction):
+@NLL_LOSS_BACKWARD.infer
+def nll_loss_backward_infer(TensorBase grad, TensorBase target, TensorBase weight, sizes, ignore_index,
+                            reduction):
     cdef ssize[MAX_NDIM] read
-    cdef TensorBase out = empty_beside(grad, grad.dtype_, read_sizes(sizes, read, "nll_loss_backward"), read)
+    cdef TensorBase out = result_beside(grad, grad.dtype_, read_sizes(sizes, read, "nll_loss_backward"), read)
     check_reduction("nll_loss_backward", reduction)
     check_targets("nll_loss_backward", out, target, weight)
     check_gradient("nll_loss_backward", grad, target, reduction)
     return out
 
-cdef TensorBase nll_loss_backward_kernel(TensorBase grad, TensorBase target, TensorBase weight, object sizes,
-                                         object ignore_index, object reduction):
+@NLL_LOSS_BACKWARD.kernel
+def nll_loss_backward_kernel(TensorBase out, TensorBase grad, TensorBase target, TensorBase weight, sizes,
+                             ignore_index, reduction):
     """-grad * weight at the right class of each sample, 0 elsewhere."""
-    cdef TensorBase out = nll_loss_backward_result(grad, target, weight, sizes, ignore_index, reduction)
     cdef Targets targets = read_targets("nll_loss_backward", out, target, weight, ignore_index)
     cdef int kernel = targets.weights.dtype_
     cdef ClassParameters parameters
@@ -341,10 +333,7 @@ cdef TensorBase nll_loss_backward_kernel(TensorBase grad, TensorBase target, Ten
     add_operand(&iter, targets.classes, -1, INT64, False)
     add_operand(&iter, targets.weights, -1, kernel, False)
     dim_apply(&iter, nll_backward_loop_double if kernel == FLOAT64 else nll_backward_loop_float, &parameters, GRAIN)
-    return out
 
-NLL_LOSS_BACKWARD.c_kernel = <void*>nll_loss_backward_kernel
-NLL_LOSS_BACKWARD.shape_rule = <void*>nll_loss_backward_result
 
 @NLL_LOSS_BACKWARD.derivative("grad")
 def nll_loss_backward_derivative(TensorBase grad, target, weight, ignore_index, reduction):
@@ -379,27 +368,26 @@ cdef Op CROSS_ENTROPY = Op("cross_entropy(Tensor x, Tensor target, Tensor? weigh
                            "str reduction=\"mean\", bool keeps_softmax=True) -> (Tensor loss, Tensor probabilities)",
                            node="NllLossBackward0")
 
-cdef tuple cross_entropy_result(TensorBase x, TensorBase target, TensorBase weight, object ignore_index, object reduction,
-                                object keeps_softmax):
+@CROSS_ENTROPY.infer
+def cross_entropy_infer(TensorBase x, TensorBase target, TensorBase weight, ignore_index, reduction,
+                        keeps_softmax):
     return loss_result("cross_entropy", x, target, weight, reduction), probabilities_for(x, keeps_softmax)
 
 cdef TensorBase probabilities_for(TensorBase x, object keeps_softmax):
     cdef ssize none = 0
-    return empty_beside(x, x.dtype_, x.ndim_, x.sizes) if keeps_softmax else empty_beside(x, x.dtype_, 1, &none)
+    return result_beside(x, x.dtype_, x.ndim_, x.sizes) if keeps_softmax else result_beside(x, x.dtype_, 1, &none)
 
-cdef tuple cross_entropy_kernel(TensorBase x, TensorBase target, TensorBase weight, object ignore_index, object reduction,
-                                object keeps_softmax):
+@CROSS_ENTROPY.kernel
+def cross_entropy_kernel(TensorBase out, TensorBase probabilities, TensorBase x, TensorBase target, TensorBase weight, ignore_index,
+                         reduction, bint keeps_softmax):
     cdef Targets targets
-    cdef TensorBase losses, probabilities
+    cdef TensorBase losses
     cdef int kernel
     cdef ClassParameters parameters
     cdef DimIterator iter
-    check_reduction("cross_entropy", reduction)
-    check_targets("cross_entropy", x, target, weight)
     targets = read_targets("cross_entropy", x, target, weight, ignore_index)
     losses = empty_beside(target, targets.weights.dtype_, target.ndim_, target.sizes)
     kernel = losses.dtype_
-    probabilities = probabilities_for(x, keeps_softmax)
     parameters.keeps_softmax = keeps_softmax
     start_iterator(&iter, x, targets.dim)
     add_operand(&iter, x, targets.dim, kernel, False)
@@ -411,10 +399,8 @@ cdef tuple cross_entropy_kernel(TensorBase x, TensorBase target, TensorBase weig
     else:
         iter.scratch = x.sizes[targets.dim] * item_size[kernel]
     dim_apply(&iter, cross_entropy_loop_double if kernel == FLOAT64 else cross_entropy_loop_float, &parameters, GRAIN)
-    return reduce_losses(losses, x, reduction, scale_of(reduction, targets.total)), probabilities
+    reduce_losses(out, losses, reduction, scale_of(reduction, targets.total))
 
-CROSS_ENTROPY.c_kernel = <void*>cross_entropy_kernel
-CROSS_ENTROPY.shape_rule = <void*>cross_entropy_result
 
 @CROSS_ENTROPY.derivative("x")
 def cross_entropy_derivative(grads, probabilities, target, weight, ignore_index, reduction, keeps_softmax):
@@ -530,17 +516,18 @@ cdef void cross_entropy_backward_loop_double(void** data, ssize n, void* paramet
 cdef Op CROSS_ENTROPY_BACKWARD = Op("cross_entropy_backward(Tensor grad, Tensor probabilities, Tensor target, "
                                     "Tensor? weight, int ignore_index, str reduction) -> Tensor")
 
-cdef TensorBase cross_entropy_backward_result(TensorBase grad, TensorBase probabilities, TensorBase target, TensorBase weight,
-                                              object ignore_index, object reduction):
+@CROSS_ENTROPY_BACKWARD.infer
+def cross_entropy_backward_infer(TensorBase grad, TensorBase probabilities, TensorBase target,
+                                 TensorBase weight, ignore_index, reduction):
     check_reduction("cross_entropy_backward", reduction)
     check_targets("cross_entropy_backward", probabilities, target, weight)
     check_gradient("cross_entropy_backward", grad, target, reduction)
-    return empty_beside(probabilities, probabilities.dtype_, probabilities.ndim_, probabilities.sizes)
+    return result_beside(probabilities, probabilities.dtype_, probabilities.ndim_, probabilities.sizes)
 
-cdef TensorBase cross_entropy_backward_kernel(TensorBase grad, TensorBase probabilities, TensorBase target, TensorBase weight,
-                                              object ignore_index, object reduction):
+@CROSS_ENTROPY_BACKWARD.kernel
+def cross_entropy_backward_kernel(TensorBase out, TensorBase grad, TensorBase probabilities, TensorBase target,
+                                  TensorBase weight, ignore_index, reduction):
     """grad * weight * (softmax - one-hot), in one pass."""
-    cdef TensorBase out = cross_entropy_backward_result(grad, probabilities, target, weight, ignore_index, reduction)
     cdef Targets targets = read_targets("cross_entropy_backward", probabilities, target, weight, ignore_index)
     cdef int dim = targets.dim, kernel = targets.weights.dtype_
     cdef ClassParameters parameters
@@ -554,10 +541,7 @@ cdef TensorBase cross_entropy_backward_kernel(TensorBase grad, TensorBase probab
     add_operand(&iter, targets.weights, -1, kernel, False)
     dim_apply(&iter, cross_entropy_backward_loop_double if kernel == FLOAT64 else cross_entropy_backward_loop_float,
               &parameters, GRAIN)
-    return out
 
-CROSS_ENTROPY_BACKWARD.c_kernel = <void*>cross_entropy_backward_kernel
-CROSS_ENTROPY_BACKWARD.shape_rule = <void*>cross_entropy_backward_result
 
 @CROSS_ENTROPY_BACKWARD.derivative("grad")
 def cross_entropy_backward_derivative_grad(TensorBase grad, probabilities, target, weight, ignore_index, reduction):

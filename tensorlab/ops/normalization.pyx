@@ -14,10 +14,10 @@ from tensorlab._core.dispatch.operands cimport check_same_place, same_numbers
 from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating, kernel_dtype, real
 from tensorlab._core.graph.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
-from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
+from tensorlab._core.loops.iterator cimport copy_into, plain_as, plain_result, put_back
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for, thread_count
 from tensorlab._core.state.modes cimport thread_state
-from tensorlab._core.tensor cimport TensorBase, empty_beside, make_size, memory_of
+from tensorlab._core.tensor cimport TensorBase, make_size, memory_of, result_beside
 from tensorlab.ops.inner_loops cimport pairwise_sum
 
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
@@ -45,16 +45,6 @@ ctypedef void (*rows_loop)(Rows* rows, ssize begin, ssize end) noexcept nogil
 
 
 # ---------------------------------------------------------------- arguments
-cdef TensorBase plain(TensorBase x, int dtype):
-    """x, or a copy of it, row-major and of this type."""
-    cdef TensorBase copied
-    if x is None or (x.is_contiguous_ and x.dtype_ == dtype):
-        return x
-    copied = empty_beside(x, dtype, x.ndim_, x.sizes)
-    copy_into(copied, x)
-    return copied
-
-
 cdef inline void* data_of(TensorBase x) except? NULL:
     return memory_of(x) if x is not None else NULL
 
@@ -115,10 +105,13 @@ cdef int check_backward(TensorBase grad, TensorBase x, object normalized_shape, 
 # does from which they could be computed. This op tells autograd of those that a gradient of ours does without.
 cdef Op WITH_EDGES = Op("with_edges(Tensor x, Tensor? a, Tensor? b, Tensor? c) -> Tensor")
 
-cdef TensorBase with_edges_kernel(TensorBase x, TensorBase a, TensorBase b, TensorBase c):
-    return contiguous_copy(x)
+@WITH_EDGES.infer
+def with_edges_infer(TensorBase x, a, b, c):
+    return result_beside(x, x.dtype_, x.ndim_, x.sizes)
 
-WITH_EDGES.c_kernel = <void*>with_edges_kernel
+@WITH_EDGES.kernel
+def with_edges_kernel(TensorBase out, TensorBase x, a, b, c):
+    copy_into(out, x)
 
 @WITH_EDGES.derivative("x")
 def with_edges_derivative_x(grad):
@@ -256,33 +249,30 @@ cdef Op LAYER_NORM = Op("layer_norm(Tensor x, int[] normalized_shape, Tensor? we
                         "-> (Tensor out, Tensor mean, Tensor rstd)", node="NativeLayerNormBackward0",
                         public={"x": "input", "mean": "result1", "rstd": "result2"}, differentiable=1)
 
-cdef tuple layer_norm_result(TensorBase x, object normalized_shape, TensorBase weight, TensorBase bias, object eps):
+@LAYER_NORM.infer
+def layer_norm_infer(TensorBase x, normalized_shape, TensorBase weight, TensorBase bias, eps):
     """New tensors for the results."""
     cdef Rows rows
     cdef int count = split(x, normalized_shape, &rows, "layer_norm"), kernel = kernel_dtype(x.dtype_)
     check_parameter(weight, "weight", x, count, "layer_norm")
     check_parameter(bias, "bias", x, count, "layer_norm")
-    return (empty_beside(x, x.dtype_, x.ndim_, x.sizes), empty_beside(x, kernel, 1, &rows.m),
-            empty_beside(x, kernel, 1, &rows.m))
+    return (result_beside(x, x.dtype_, x.ndim_, x.sizes), result_beside(x, kernel, 1, &rows.m),
+            result_beside(x, kernel, 1, &rows.m))
 
-cdef tuple layer_norm_kernel(TensorBase x, object normalized_shape, TensorBase weight, TensorBase bias, object eps):
+@LAYER_NORM.kernel
+def layer_norm_kernel(TensorBase out, TensorBase mean, TensorBase rstd, TensorBase x, normalized_shape, TensorBase weight,
+                      TensorBase bias, double eps):
     cdef Rows rows
-    cdef int count = split(x, normalized_shape, &rows, "layer_norm"), kernel = kernel_dtype(x.dtype_)
-    cdef TensorBase plain_x, w, b, mean, rstd, out
-    check_parameter(weight, "weight", x, count, "layer_norm")
-    check_parameter(bias, "bias", x, count, "layer_norm")
-    plain_x, w, b = plain(x, kernel), plain(weight, kernel), plain(bias, kernel)
-    mean = empty_beside(x, kernel, 1, &rows.m)
-    rstd = empty_beside(x, kernel, 1, &rows.m)
-    out = empty_beside(x, kernel, x.ndim_, x.sizes)
+    cdef int kernel = kernel_dtype(x.dtype_)
+    cdef TensorBase plain_x = plain_as(x, kernel), w = plain_as(weight, kernel), b = plain_as(bias, kernel)
+    cdef TensorBase normalized = plain_result(out)
+    split(x, normalized_shape, &rows, "layer_norm")
     rows.eps = eps
     rows.x, rows.weight, rows.bias = memory_of(plain_x), data_of(w), data_of(b)
-    rows.mean, rows.rstd, rows.out = memory_of(mean), memory_of(rstd), memory_of(out)
+    rows.mean, rows.rstd, rows.out = memory_of(mean), memory_of(rstd), memory_of(normalized)
     run_rows(&rows, layer_norm_double if kernel == FLOAT64 else layer_norm_float)
-    return plain(out, x.dtype_), mean, rstd
+    put_back(out, normalized)
 
-LAYER_NORM.c_kernel = <void*>layer_norm_kernel
-LAYER_NORM.shape_rule = <void*>layer_norm_result
 
 # Each formula names x, weight and bias, needed or not: PyTorch has one formula for all three gradients, and so refuses
 # any of them that was written to.
@@ -396,30 +386,29 @@ cdef void layer_norm_backward_double(Rows* rows, ssize begin, ssize end) noexcep
 cdef Op LAYER_NORM_BACKWARD = Op("layer_norm_backward(Tensor grad, Tensor x, int[] normalized_shape, Tensor? weight, float eps, "
                                  "Tensor mean, Tensor rstd) -> Tensor")
 
-cdef TensorBase layer_norm_backward_result(TensorBase grad, TensorBase x, object normalized_shape, TensorBase weight, object eps,
-                                           TensorBase mean, TensorBase rstd):
+@LAYER_NORM_BACKWARD.infer
+def layer_norm_backward_infer(TensorBase grad, TensorBase x, normalized_shape, TensorBase weight, eps,
+                              TensorBase mean, TensorBase rstd):
     cdef Rows rows
     cdef int count = check_backward(grad, x, normalized_shape, mean, rstd, &rows, "layer_norm_backward")
     check_parameter(weight, "weight", x, count, "layer_norm_backward")
-    return empty_beside(x, x.dtype_, x.ndim_, x.sizes)
+    return result_beside(x, x.dtype_, x.ndim_, x.sizes)
 
-cdef TensorBase layer_norm_backward_kernel(TensorBase grad, TensorBase x, object normalized_shape, TensorBase weight, object eps,
-                                           TensorBase mean, TensorBase rstd):
+@LAYER_NORM_BACKWARD.kernel
+def layer_norm_backward_kernel(TensorBase out, TensorBase grad, TensorBase x, normalized_shape,
+                               TensorBase weight, eps, TensorBase mean, TensorBase rstd):
     """The gradient of layer_norm by its input, in two passes over each row."""
     cdef Rows rows
-    cdef int count = check_backward(grad, x, normalized_shape, mean, rstd, &rows, "layer_norm_backward")
     cdef int kernel = kernel_dtype(x.dtype_)
-    cdef TensorBase plain_grad = plain(grad, kernel), plain_x = plain(x, kernel), plain_weight = plain(weight, kernel)
-    cdef TensorBase plain_mean = plain(mean, kernel), plain_rstd = plain(rstd, kernel)
-    cdef TensorBase out = empty_beside(x, kernel, x.ndim_, x.sizes)
-    check_parameter(weight, "weight", x, count, "layer_norm_backward")
+    cdef TensorBase plain_grad = plain_as(grad, kernel), plain_x = plain_as(x, kernel), plain_weight = plain_as(weight, kernel)
+    cdef TensorBase plain_mean = plain_as(mean, kernel), plain_rstd = plain_as(rstd, kernel)
+    cdef TensorBase slopes = plain_result(out)
+    check_backward(grad, x, normalized_shape, mean, rstd, &rows, "layer_norm_backward")
     rows.grad, rows.x, rows.weight = memory_of(plain_grad), memory_of(plain_x), data_of(plain_weight)
-    rows.mean, rows.rstd, rows.out = memory_of(plain_mean), memory_of(plain_rstd), memory_of(out)
+    rows.mean, rows.rstd, rows.out = memory_of(plain_mean), memory_of(plain_rstd), memory_of(slopes)
     run_rows(&rows, layer_norm_backward_double if kernel == FLOAT64 else layer_norm_backward_float)
-    return plain(out, x.dtype_)
+    put_back(out, slopes)
 
-LAYER_NORM_BACKWARD.c_kernel = <void*>layer_norm_backward_kernel
-LAYER_NORM_BACKWARD.shape_rule = <void*>layer_norm_backward_result
 
 # The gradient by x is a symmetric matrix times grad * weight, so `grad` and `weight` get that matrix times h, the
 # gradient that arrives. Formulas below that depend on x compute mean and rstd from it anew: so they can be
@@ -488,32 +477,32 @@ cdef void backward_weight_double(Rows* rows, ssize begin, ssize end) noexcept no
 cdef Op LAYER_NORM_BACKWARD_WEIGHT = Op("layer_norm_backward_weight(Tensor grad, Tensor x, int[] normalized_shape, float eps, "
                                         "Tensor mean, Tensor rstd) -> Tensor")
 
-cdef TensorBase layer_norm_backward_weight_result(TensorBase grad, TensorBase x, object normalized_shape, object eps,
-                                                  TensorBase mean, TensorBase rstd):
+@LAYER_NORM_BACKWARD_WEIGHT.infer
+def layer_norm_backward_weight_infer(TensorBase grad, TensorBase x, normalized_shape, eps, TensorBase mean,
+                                     TensorBase rstd):
     cdef Rows rows
     cdef int count = check_backward(grad, x, normalized_shape, mean, rstd, &rows, "layer_norm_backward_weight")
-    return empty_beside(x, x.dtype_, count, &x.sizes[x.ndim_ - count])
+    return result_beside(x, x.dtype_, count, &x.sizes[x.ndim_ - count])
 
-cdef TensorBase layer_norm_backward_weight_kernel(TensorBase grad, TensorBase x, object normalized_shape, object eps,
-                                                  TensorBase mean, TensorBase rstd):
+@LAYER_NORM_BACKWARD_WEIGHT.kernel
+def layer_norm_backward_weight_kernel(TensorBase out, TensorBase grad, TensorBase x, normalized_shape, eps,
+                                      TensorBase mean, TensorBase rstd):
     """The gradient of layer_norm by its weight: the sum over rows of grad * (x - mean) * rstd."""
     cdef Rows rows
-    cdef int count = check_backward(grad, x, normalized_shape, mean, rstd, &rows, "layer_norm_backward_weight")
     cdef int kernel = kernel_dtype(x.dtype_)
     cdef Job job
-    cdef TensorBase plain_mean = plain(mean, kernel), plain_rstd = plain(rstd, kernel)
-    cdef TensorBase plain_grad = plain(grad, kernel), plain_x = plain(x, kernel)
-    cdef TensorBase out = empty_beside(x, kernel, count, &x.sizes[x.ndim_ - count])
+    cdef TensorBase plain_mean = plain_as(mean, kernel), plain_rstd = plain_as(rstd, kernel)
+    cdef TensorBase plain_grad = plain_as(grad, kernel), plain_x = plain_as(x, kernel)
+    cdef TensorBase sums = plain_result(out)
+    check_backward(grad, x, normalized_shape, mean, rstd, &rows, "layer_norm_backward_weight")
     rows.grad, rows.x = memory_of(plain_grad), memory_of(plain_x)
-    rows.mean, rows.rstd, rows.out = memory_of(plain_mean), memory_of(plain_rstd), memory_of(out)
-    memset(memory_of(out), 0, out.numel_ * (8 if kernel == FLOAT64 else 4))
+    rows.mean, rows.rstd, rows.out = memory_of(plain_mean), memory_of(plain_rstd), memory_of(sums)
+    memset(memory_of(sums), 0, sums.numel_ * (8 if kernel == FLOAT64 else 4))
     job.rows, job.loop = &rows, backward_weight_double if kernel == FLOAT64 else backward_weight_float
     with nogil:                             # columns, which are read row by row: a single wide piece for each thread
         parallel_for(run_share, &job, rows.n, max(64, rows.n // thread_count(x.numel_, GRAIN)))
-    return plain(out, x.dtype_)
+    put_back(out, sums)
 
-LAYER_NORM_BACKWARD_WEIGHT.c_kernel = <void*>layer_norm_backward_weight_kernel
-LAYER_NORM_BACKWARD_WEIGHT.shape_rule = <void*>layer_norm_backward_weight_result
 
 @LAYER_NORM_BACKWARD_WEIGHT.derivative("grad")
 def layer_norm_backward_weight_derivative_grad(grad, x, normalized_shape, eps):
@@ -553,10 +542,13 @@ def rms_norm(TensorBase input not None, normalized_shape, TensorBase weight=None
 # The weight as it enters the product. Its gradient requires grad, as that of layer_norm's weight does.
 cdef Op GROUP_NORM_WEIGHT = Op("group_norm_weight(Tensor weight) -> Tensor")
 
-cdef TensorBase group_norm_weight_kernel(TensorBase weight):
-    return contiguous_copy(weight)
+@GROUP_NORM_WEIGHT.infer
+def group_norm_weight_infer(TensorBase weight):
+    return result_beside(weight, weight.dtype_, weight.ndim_, weight.sizes)
 
-GROUP_NORM_WEIGHT.c_kernel = <void*>group_norm_weight_kernel
+@GROUP_NORM_WEIGHT.kernel
+def group_norm_weight_kernel(TensorBase out, TensorBase weight):
+    copy_into(out, weight)
 
 @GROUP_NORM_WEIGHT.derivative("weight")
 def group_norm_weight_derivative(grad, weight):

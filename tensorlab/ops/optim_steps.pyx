@@ -13,7 +13,8 @@ from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, real
 from tensorlab._core.graph.graph cimport bump_version
 from tensorlab._core.layout cimport is_dense, shape_text, ssize
-from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
+from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into, moved
+from tensorlab._core.state.devices cimport FIRST_OF_OTHERS, ON_CPU
 from tensorlab._core.tensor cimport TensorBase, check_writable, empty_strided_beside, memory_of
 
 from tensorlab.errors import ShapeError, UnsupportedDType
@@ -93,6 +94,23 @@ cdef int written(TensorBase x, TensorBase worked_on) except -1:
     return 0
 
 
+# ---------------------------------------------------------------- parameters on other devices
+cdef bint are_elsewhere(object params):
+    return len(params) > 0 and (<TensorBase>params[0]).storage_.device >= FIRST_OF_OTHERS
+
+
+cdef object step_on_cpu(object step, tuple lists, tuple options):
+    """Take a step with copies of all tensors on the cpu, and copy back what it changes."""
+    cdef list here = [[moved(<TensorBase>x, ON_CPU) for x in one] if one else one for one in lists]
+    step(*here, *options)
+    for one, copies in zip(lists, here, strict=True):
+        if one is not lists[1]:                     # the gradients stay
+            for x, copied in zip(one or (), copies or (), strict=True):
+                if x is not copied:
+                    written(<TensorBase>x, <TensorBase>copied)
+    return lists[0]
+
+
 # ---------------------------------------------------------------- SGD
 cdef void sgd_loop(real* param, const real* grad, real* velocity, SgdOptions* options,
                    ssize n) noexcept nogil:
@@ -121,9 +139,16 @@ cdef Op SGD_STEP_ = Op("sgd_step_(Tensor(a!)[] params, Tensor[] grads, Tensor(b!
                        "float dampening, float weight_decay, bool nesterov, bool maximize, bool is_first) -> Tensor(a!)[]",
                        records_itself=True)
 
-cdef object sgd_kernel(object params, object grads, object velocities, object lr, object momentum, object dampening,
-                       object weight_decay, object nesterov, object maximize, object is_first):
-    cdef SgdOptions options = SgdOptions(lr, momentum, 1 - dampening, weight_decay, nesterov, maximize, is_first)
+@SGD_STEP_.compose
+def sgd_step_in_place(params, grads, velocities, lr, momentum, dampening, weight_decay, nesterov, maximize, is_first):
+    if are_elsewhere(params):
+        options = lr, momentum, dampening, weight_decay, nesterov, maximize, is_first
+        return step_on_cpu(sgd_step_in_place, (params, grads, velocities), options)
+    take_sgd_step(params, grads, velocities,
+                  SgdOptions(lr, momentum, 1 - dampening, weight_decay, nesterov, maximize, is_first))
+    return params
+
+cdef int take_sgd_step(object params, object grads, object velocities, SgdOptions options) except -1:
     cdef list dense_params = [dense(<TensorBase>one, "SGD") for one in params]
     cdef list dense_grads = like_params(grads, params, dense_params, "the gradient", "SGD")
     cdef list dense_velocities = like_params(velocities, params, dense_params, "momentum_buffer", "SGD") if velocities else None
@@ -142,9 +167,7 @@ cdef object sgd_kernel(object params, object grads, object velocities, object lr
         written(<TensorBase>params[i], p)
         if v is not None:
             written(<TensorBase>velocities[i], v)
-    return params
-
-SGD_STEP_.c_kernel = <void*>sgd_kernel
+    return 0
 
 
 def sgd_step(list params, list grads, list velocities, double lr, double momentum, double dampening, double weight_decay,
@@ -221,19 +244,23 @@ cdef Op ADAM_STEP_ = Op("adam_step_(Tensor(a!)[] params, Tensor[] grads, Tensor(
                         "Tensor(d!)[] largest, Tensor(e!)[] steps, float lr, float[] betas, float eps, float weight_decay, "
                         "bool is_decoupled, bool maximize) -> Tensor(a!)[]", records_itself=True)
 
-cdef object adam_kernel(object params, object grads, object means, object squares, object largest, object steps, object lr,
-                        object betas, object eps, object weight_decay, object is_decoupled, object maximize):
-    cdef list dense_params = [dense(<TensorBase>one, "Adam") for one in params]
-    cdef list dense_grads = like_params(grads, params, dense_params, "the gradient", "Adam")
-    cdef list dense_means = like_params(means, params, dense_params, "exp_avg", "Adam")
-    cdef list dense_squares = like_params(squares, params, dense_params, "exp_avg_sq", "Adam")
-    cdef list dense_largest = like_params(largest, params, dense_params, "max_exp_avg_sq", "Adam") if largest else None
+@ADAM_STEP_.compose
+def adam_step_in_place(params, grads, means, squares, largest, steps, lr, betas, eps, weight_decay, is_decoupled, maximize):
+    cdef list dense_params, dense_grads, dense_means, dense_squares, dense_largest
     cdef double rate = lr, decay = weight_decay, beta1, beta2, t
     cdef TensorBase p, g, m, s, most
     cdef char* most_data
     cdef AdamOptions options
     cdef adam_type loop
     cdef Py_ssize_t i
+    if are_elsewhere(params):
+        return step_on_cpu(adam_step_in_place, (params, grads, means, squares, largest, steps),
+                           (lr, betas, eps, weight_decay, is_decoupled, maximize))
+    dense_params = [dense(<TensorBase>one, "Adam") for one in params]
+    dense_grads = like_params(grads, params, dense_params, "the gradient", "Adam")
+    dense_means = like_params(means, params, dense_params, "exp_avg", "Adam")
+    dense_squares = like_params(squares, params, dense_params, "exp_avg_sq", "Adam")
+    dense_largest = like_params(largest, params, dense_params, "max_exp_avg_sq", "Adam") if largest else None
     beta1, beta2 = betas
     options.beta1, options.beta2 = beta1, beta2
     options.eps = eps
@@ -260,8 +287,6 @@ cdef object adam_kernel(object params, object grads, object means, object square
         if most is not None:
             written(<TensorBase>largest[i], most)
     return params
-
-ADAM_STEP_.c_kernel = <void*>adam_kernel
 
 
 def adam_step(list params, list grads, list means, list squares, list largest, list steps, double lr, tuple betas, double eps,

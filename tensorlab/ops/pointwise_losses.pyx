@@ -8,7 +8,7 @@ from tensorlab._core.dispatch.op cimport Op, floating_loops
 from tensorlab._core.dispatch.operands cimport check_same_place, same_numbers
 from tensorlab._core.dtypes cimport is_floating, real
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.tensor cimport TensorBase, alias
+from tensorlab._core.tensor cimport TensorBase, alias, is_meta
 
 import math
 import warnings
@@ -226,19 +226,14 @@ floating_loops(BCE_OF_PROBABILITIES, &bce_loop[float], &bce_loop[double])
 
 cdef Op BINARY_CROSS_ENTROPY = Op("binary_cross_entropy(Tensor x, Tensor y) -> Tensor")
 
-cdef object binary_cross_entropy_result(TensorBase x, TensorBase y):
+@BINARY_CROSS_ENTROPY.compose
+def binary_cross_entropy_of(TensorBase x, TensorBase y):
+    values = alias(x)                                   # without its history
     check_same_place(x, y, "binary_cross_entropy")
-    return run_binary(BCE_OF_PROBABILITIES, alias(x), alias(y))         # without their history
-
-cdef object binary_cross_entropy_kernel(TensorBase x, TensorBase y):
-    values = alias(x)
-    if not ((values >= 0) & (values <= 1)).all().item():
+    if not is_meta(x) and not ((values >= 0) & (values <= 1)).all().item():
         raise ShapeError("binary_cross_entropy: the input must hold probabilities, from 0 to 1; for logits use "
                          "binary_cross_entropy_with_logits")
-    return binary_cross_entropy_result(x, y)
-
-BINARY_CROSS_ENTROPY.c_kernel = <void*>binary_cross_entropy_kernel
-BINARY_CROSS_ENTROPY.shape_rule = <void*>binary_cross_entropy_result
+    return run_binary(BCE_OF_PROBABILITIES, values, alias(y))
 
 @BINARY_CROSS_ENTROPY.derivative("x")
 def binary_cross_entropy_derivative_x(grad, x, y):

@@ -18,7 +18,7 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.graph.graph cimport dim_of, ndim_of
 from tensorlab._core.layout cimport plain_ints, ssize
 from tensorlab._core.tensor cimport TensorBase
-from tensorlab.ops.reduction_iterator cimport Reducer, read_dims, reduced_tensor, run_reduction
+from tensorlab.ops.reduction_iterator cimport Reducer, read_dims, reduced_result, run_reduction
 from tensorlab.ops.reductions cimport keep_dims, set_reducer
 
 from tensorlab.ops import joining
@@ -73,20 +73,21 @@ set_reducer(&prod_reducers[INT64], INT64, &prod_rows[int64_t], &prod_columns[int
 # ---------------------------------------------------------------- prod
 cdef Op PROD = Op("prod(Tensor x, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
 
-cdef TensorBase prod_kernel(TensorBase x, object dim, object keepdim, object dtype):
-    cdef bint keeps = keepdim
+@PROD.infer
+def prod_infer(TensorBase x, dim, bint keepdim, dtype):
     cdef int code = dtype_code(dtype, x.dtype_ if is_floating(x.dtype_) else INT64)
-    cdef unsigned int mask = read_dims(None, ndim_of(x), "prod")
-    cdef TensorBase out
-    if dim is not None:
-        mask = <unsigned int>1 << dim_of(dim, x, "prod")            # one dimension: a tuple is refused
-    if code == BOOL and x.dtype_ != BOOL:
-        x = <TensorBase>(x != 0)                        # cast first: 0.5 * 0.5 is True
-    out = reduced_tensor(code, x, mask, keeps)
-    run_reduction(&prod_reducers[kernel_dtype(code) if is_floating(code) else INT64], out, x, mask, None, NULL, 0)
-    return out
+    return reduced_result(code, x, prod_mask(x, dim), keepdim)
 
-PROD.c_kernel = <void*>prod_kernel
+@PROD.kernel
+def prod_kernel(TensorBase out, TensorBase x, dim, keepdim, dtype):
+    if out.dtype_ == BOOL and x.dtype_ != BOOL:
+        x = <TensorBase>(x != 0)                        # cast first: 0.5 * 0.5 is True
+    run_reduction(&prod_reducers[kernel_dtype(out.dtype_) if is_floating(out.dtype_) else INT64], out, x, prod_mask(x, dim),
+                  None, NULL, 0)
+
+cdef unsigned int prod_mask(TensorBase x, object dim) except? 0xffffffff:
+    """A bit for each dimension: all of them, or one. (A tuple is refused.)"""
+    return read_dims(None, ndim_of(x), "prod") if dim is None else <unsigned int>1 << dim_of(dim, x, "prod")
 
 @PROD.derivative("x")
 def prod_derivative(grad, x, out, dim, keepdim, dtype):
@@ -186,12 +187,9 @@ cdef uint8_t no = 0, yes = 1
 set_reducer(&any_reducer, BOOL, &any_rows, &any_columns, &no)
 set_reducer(&all_reducer, BOOL, &all_rows, &all_columns, &yes)
 
-cdef TensorBase truth(str where, const Reducer* reducer, TensorBase x, object dim, bint keepdim):
-    cdef unsigned int mask = read_dims(dim, x.ndim_, where)
-    # uint8 was PyTorch's type of masks before bool was, and stays uint8 here
-    cdef TensorBase out = reduced_tensor(UINT8 if x.dtype_ == UINT8 else BOOL, x, mask, keepdim)
-    run_reduction(reducer, out, x, mask, None, NULL, 0)
-    return out
+cdef TensorBase truth_result(TensorBase x, object dim, bint keepdim, str where):
+    """uint8 was PyTorch's type of masks before bool was, and stays uint8 here."""
+    return reduced_result(UINT8 if x.dtype_ == UINT8 else BOOL, x, read_dims(dim, x.ndim_, where), keepdim)
 
 cdef object run_truth(Op op, TensorBase x, object dim, bint keepdim, object out):
     cdef object result = run_3(op, x, plain_ints(dim), keepdim)
@@ -205,10 +203,13 @@ cdef object run_truth(Op op, TensorBase x, object dim, bint keepdim, object out)
 # ---------------------------------------------------------------- any
 cdef Op ANY = Op("any(Tensor x, int[]? dim=None, bool keepdim=False) -> Tensor")
 
-cdef TensorBase any_kernel(TensorBase x, object dim, object keepdim):
-    return truth("any", &any_reducer, x, dim, keepdim)
+@ANY.infer
+def any_infer(TensorBase x, dim, bint keepdim):
+    return truth_result(x, dim, keepdim, "any")
 
-ANY.c_kernel = <void*>any_kernel
+@ANY.kernel
+def any_kernel(TensorBase out, TensorBase x, dim, keepdim):
+    run_reduction(&any_reducer, out, x, read_dims(dim, x.ndim_, "any"), None, NULL, 0)
 
 def any(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
     """Is any element not 0, of all or along dimensions? nan counts as not 0.
@@ -234,10 +235,13 @@ def any(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
 # ---------------------------------------------------------------- all
 cdef Op ALL = Op("all(Tensor x, int[]? dim=None, bool keepdim=False) -> Tensor")
 
-cdef TensorBase all_kernel(TensorBase x, object dim, object keepdim):
-    return truth("all", &all_reducer, x, dim, keepdim)
+@ALL.infer
+def all_infer(TensorBase x, dim, bint keepdim):
+    return truth_result(x, dim, keepdim, "all")
 
-ALL.c_kernel = <void*>all_kernel
+@ALL.kernel
+def all_kernel(TensorBase out, TensorBase x, dim, keepdim):
+    run_reduction(&all_reducer, out, x, read_dims(dim, x.ndim_, "all"), None, NULL, 0)
 
 def all(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
     """Are all elements not 0, of all or along dimensions? See `any`; True where there is no element.

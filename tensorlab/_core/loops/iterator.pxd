@@ -46,6 +46,7 @@ cdef inline void call_loop(void* loop, int operands, void** data, ssize n) noexc
         (<quaternary_loop>loop)(data[0], data[1], data[2], data[3], data[4], n)
 
 cdef int copy_into(TensorBase out, TensorBase x) except -1
+cdef TensorBase plain_as(TensorBase x, int dtype)
 cdef TensorBase plain(TensorBase x)
 cdef TensorBase plain_result(TensorBase out)
 cdef int put_back(TensorBase out, TensorBase computed) except -1

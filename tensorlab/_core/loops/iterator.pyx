@@ -443,14 +443,19 @@ cdef TensorBase moved(TensorBase x, int device):
     return out
 
 
-cdef TensorBase plain(TensorBase x):
-    """x row-major and of the type that is computed in: x itself, or a copy. None stays None."""
+cdef TensorBase plain_as(TensorBase x, int dtype):
+    """x row-major and of this type: x itself, or a copy. None stays None."""
     cdef TensorBase out
-    if x is None or (x.is_contiguous_ and kernel_dtype(x.dtype_) == x.dtype_):
+    if x is None or (x.is_contiguous_ and x.dtype_ == dtype):
         return x
-    out = empty_beside(x, kernel_dtype(x.dtype_), x.ndim_, x.sizes)
+    out = empty_beside(x, dtype, x.ndim_, x.sizes)
     copy_into(out, x)
     return out
+
+
+cdef TensorBase plain(TensorBase x):
+    """x row-major and of the type that is computed in, likewise."""
+    return None if x is None else plain_as(x, kernel_dtype(x.dtype_))
 
 
 cdef TensorBase plain_result(TensorBase out):

@@ -13,7 +13,7 @@ from tensorlab._core.dtypes cimport BOOL, INT8, INT16, INT32, INT64, integer, nu
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy
 from tensorlab._core.state.modes cimport active_layers
-from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
+from tensorlab._core.tensor cimport TensorBase, is_meta, memory_of, result_beside
 from tensorlab.ops.pointwise.common cimport is_floating_operand
 
 from tensorlab._core.dispatch.operands import result_type
@@ -164,19 +164,18 @@ cdef int check_divisors(TensorBase y, str where) except -1:
 
 cdef Op CHECK_DIVISORS = Op("check_divisors(Tensor y, str where) -> Tensor")
 
-cdef TensorBase check_divisors_result(TensorBase y, object where):
+@CHECK_DIVISORS.infer
+def check_divisors_infer(TensorBase y, where):
     """There is nothing to tell: no elements."""
     cdef ssize size = 0
-    return empty_beside(y, BOOL, 1, &size)
-
-cdef TensorBase check_divisors_kernel(TensorBase y, object where):
     if is_floating_operand(y):
         raise DTypeError(f"{where}: a divisor of type {y.dtype} may be 0; integers and bools are checked")
-    check_divisors(y, where)
-    return check_divisors_result(y, where)
+    return result_beside(y, BOOL, 1, &size)
 
-CHECK_DIVISORS.c_kernel = <void*>check_divisors_kernel
-CHECK_DIVISORS.shape_rule = <void*>check_divisors_result
+@CHECK_DIVISORS.kernel
+def check_divisors_kernel(TensorBase out, TensorBase y, where):
+    check_divisors(y, where)
+
 
 cdef int refuse_zero(str where, object x, object y) except -1:
     """Raise if integers are to be divided and a divisor is 0."""

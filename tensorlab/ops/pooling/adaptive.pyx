@@ -6,7 +6,7 @@ from tensorlab._core.dtypes cimport is_floating
 from tensorlab._core.layout cimport plain_ints, shape_text
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pooling.average cimport check_gradient, mean_of_windows, spread_over_windows
-from tensorlab.ops.pooling.maximum cimport max_of_windows, new_maxima
+from tensorlab.ops.pooling.maximum cimport max_of_windows, maxima_results
 from tensorlab.ops.pooling.windows cimport (
     axis_sizes,
     check_axes,
@@ -16,7 +16,7 @@ from tensorlab.ops.pooling.windows cimport (
     ints_of,
     lengths_of,
     splitting_windows,
-    tensor_of_sizes,
+    result_of_sizes,
 )
 
 from tensorlab._core.interop.exchange import tolist
@@ -61,27 +61,28 @@ cdef Op ADAPTIVE_AVG_POOL3D = Op("adaptive_avg_pool3d(Tensor x, int[] output_siz
 cdef Op ADAPTIVE_AVG_POOL_BACKWARD = Op("adaptive_avg_pool_backward(Tensor grad, int[] sizes, int[] output_size) -> "
                                         "Tensor")
 
-cdef TensorBase adaptive_avg_pool_result(TensorBase x, object output_size):
-    return tensor_of_sizes(x.dtype_, x, lengths_of(split(x, None, output_size, "adaptive_avg_pool")))
+@ADAPTIVE_AVG_POOL3D.infer
+@ADAPTIVE_AVG_POOL2D.infer
+def adaptive_avg_pool_infer(TensorBase x, output_size):
+    return result_of_sizes(x.dtype_, x, lengths_of(split(x, None, output_size, "adaptive_avg_pool")))
 
-cdef TensorBase adaptive_avg_pool_kernel(TensorBase x, object output_size):
-    return mean_of_windows(x, split(x, None, output_size, "adaptive_avg_pool"), 0)
+@ADAPTIVE_AVG_POOL3D.kernel
+@ADAPTIVE_AVG_POOL2D.kernel
+def adaptive_avg_pool_kernel(TensorBase out, TensorBase x, output_size):
+    mean_of_windows(out, x, split(x, None, output_size, "adaptive_avg_pool"), 0)
 
-cdef TensorBase adaptive_avg_pool_backward_result(TensorBase grad, object sizes, object output_size):
+@ADAPTIVE_AVG_POOL_BACKWARD.infer
+def adaptive_avg_pool_backward_infer(TensorBase grad, sizes, output_size):
     windows = split(grad, ints_of(sizes), output_size, "backward of adaptive_avg_pool")
     check_gradient(grad, windows, "adaptive_avg_pool_backward")
-    return tensor_of_sizes(grad.dtype_, grad, ints_of(sizes))
+    return result_of_sizes(grad.dtype_, grad, ints_of(sizes))
 
-cdef TensorBase adaptive_avg_pool_backward_kernel(TensorBase grad, object sizes, object output_size):
+@ADAPTIVE_AVG_POOL_BACKWARD.kernel
+def adaptive_avg_pool_backward_kernel(TensorBase out, TensorBase grad, sizes, output_size):
     """The gradient of a mean over windows that split planes of these sizes."""
     windows = split(grad, ints_of(sizes), output_size, "backward of adaptive_avg_pool")
-    check_gradient(grad, windows, "adaptive_avg_pool_backward")
-    return spread_over_windows(grad, windows, 0, ints_of(sizes))
+    spread_over_windows(out, grad, windows, 0)
 
-ADAPTIVE_AVG_POOL2D.c_kernel = ADAPTIVE_AVG_POOL3D.c_kernel = <void*>adaptive_avg_pool_kernel
-ADAPTIVE_AVG_POOL2D.shape_rule = ADAPTIVE_AVG_POOL3D.shape_rule = <void*>adaptive_avg_pool_result
-ADAPTIVE_AVG_POOL_BACKWARD.c_kernel = <void*>adaptive_avg_pool_backward_kernel
-ADAPTIVE_AVG_POOL_BACKWARD.shape_rule = <void*>adaptive_avg_pool_backward_result
 
 @ADAPTIVE_AVG_POOL2D.derivative("x")
 @ADAPTIVE_AVG_POOL3D.derivative("x")
@@ -132,15 +133,16 @@ cdef Op ADAPTIVE_MAX_POOL2D = Op("adaptive_max_pool2d(Tensor x, int[] output_siz
 cdef Op ADAPTIVE_MAX_POOL3D = Op("adaptive_max_pool3d(Tensor x, int[] output_size) -> (Tensor values, Tensor indices)",
                                  public={"indices": "result1"}, differentiable=1)
 
-cdef tuple adaptive_max_pool_result(TensorBase x, object output_size):
-    return new_maxima(x, x.dtype_, lengths_of(split(x, None, output_size, "adaptive_max_pool")))
+@ADAPTIVE_MAX_POOL3D.infer
+@ADAPTIVE_MAX_POOL2D.infer
+def adaptive_max_pool_infer(TensorBase x, output_size):
+    return maxima_results(x, lengths_of(split(x, None, output_size, "adaptive_max_pool")))
 
-cdef tuple adaptive_max_pool_kernel(TensorBase x, object output_size):
+@ADAPTIVE_MAX_POOL3D.kernel
+@ADAPTIVE_MAX_POOL2D.kernel
+def adaptive_max_pool_kernel(TensorBase values, TensorBase indices, TensorBase x, output_size):
     cdef tuple windows = split(x, None, output_size, "adaptive_max_pool")
-    return max_of_windows(x, windows, lengths_of(windows), (1,) * len(windows), False)
-
-ADAPTIVE_MAX_POOL2D.c_kernel = ADAPTIVE_MAX_POOL3D.c_kernel = <void*>adaptive_max_pool_kernel
-ADAPTIVE_MAX_POOL2D.shape_rule = ADAPTIVE_MAX_POOL3D.shape_rule = <void*>adaptive_max_pool_result
+    max_of_windows(values, indices, x, windows, lengths_of(windows), (1,) * len(windows), False)
 
 @ADAPTIVE_MAX_POOL2D.derivative("x")
 @ADAPTIVE_MAX_POOL3D.derivative("x")

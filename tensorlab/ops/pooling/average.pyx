@@ -7,6 +7,7 @@ from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.out_argument cimport store_out
 from tensorlab._core.dtypes cimport FLOAT64, INT64, is_floating, kernel_dtype, real
 from tensorlab._core.layout cimport int_argument, shape_text, ssize
+from tensorlab._core.loops.iterator cimport plain_as, plain_result, put_back
 from tensorlab._core.tensor cimport TensorBase, memory_of
 from tensorlab.ops.pooling.windows cimport (
     BEHIND,
@@ -21,10 +22,9 @@ from tensorlab.ops.pooling.windows cimport (
     ints_for_axes,
     ints_of,
     lengths_of,
-    plain,
     run_planes,
     strides_or_kernels,
-    tensor_of_sizes,
+    result_of_sizes,
     windows_of,
 )
 
@@ -102,9 +102,9 @@ cdef inline mean_number divisor_of(Planes* p, const int64_t* in_slices, const in
     return <mean_number>(in_slices[COUNT] * in_rows[COUNT] * in_columns[COUNT])
 
 
-cdef TensorBase mean_of_windows(TensorBase x, tuple windows, double divisor):
+cdef int mean_of_windows(TensorBase out, TensorBase x, tuple windows, double divisor) except -1:
     cdef int kernel_type = kernel_dtype(x.dtype_)
-    cdef TensorBase computed = plain(x, kernel_type), out = tensor_of_sizes(kernel_type, x, lengths_of(windows))
+    cdef TensorBase computed = plain_as(x, kernel_type), means = plain_result(out)
     cdef void* loop = <void*>mean_of_planes[float]
     cdef Planes p
     if kernel_type == INT64:
@@ -112,20 +112,20 @@ cdef TensorBase mean_of_windows(TensorBase x, tuple windows, double divisor):
     elif kernel_type == FLOAT64:
         loop = <void*>mean_of_planes[double]
     describe(&p, computed, windows, lengths_of(windows), False)
-    p.x, p.out, p.divisor = memory_of(computed), memory_of(out), divisor
+    p.x, p.out, p.divisor = memory_of(computed), memory_of(means), divisor
     run_planes(&p, loop)
-    return plain(out, x.dtype_)
+    return put_back(out, means)
 
 
-cdef TensorBase spread_over_windows(TensorBase grad, tuple windows, double divisor, tuple sizes):
-    """The gradient by planes of these sizes."""
+cdef int spread_over_windows(TensorBase out, TensorBase grad, tuple windows, double divisor) except -1:
+    """Write the gradient by planes."""
     cdef int kernel_type = kernel_dtype(grad.dtype_)
-    cdef TensorBase computed = plain(grad, kernel_type), out = tensor_of_sizes(kernel_type, grad, sizes)
+    cdef TensorBase computed = plain_as(grad, kernel_type), slopes = plain_result(out)
     cdef Planes p
-    describe(&p, out, windows, lengths_of(windows), False)
-    p.x, p.out, p.divisor = memory_of(computed), memory_of(out), divisor
+    describe(&p, slopes, windows, lengths_of(windows), False)
+    p.x, p.out, p.divisor = memory_of(computed), memory_of(slopes), divisor
     run_planes(&p, <void*>spread_over_planes[double] if kernel_type == FLOAT64 else <void*>spread_over_planes[float])
-    return plain(out, grad.dtype_)
+    return put_back(out, slopes)
 
 
 cdef int check_gradient(TensorBase grad, tuple windows, str where) except -1:
@@ -159,34 +159,34 @@ cdef tuple mean_windows(TensorBase x, tuple sizes, object kernel_size, object st
     check_filled(x, axes, where)
     return windows
 
-cdef TensorBase avg_pool_result(TensorBase x, object kernel_size, object stride, object padding, object ceil_mode,
-                                object count_include_pad, object divisor_override):
+@AVG_POOL3D.infer
+@AVG_POOL2D.infer
+def avg_pool_infer(TensorBase x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
     windows = mean_windows(x, None, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, None)
-    return tensor_of_sizes(x.dtype_, x, lengths_of(windows))
+    return result_of_sizes(x.dtype_, x, lengths_of(windows))
 
-cdef TensorBase avg_pool_kernel(TensorBase x, object kernel_size, object stride, object padding, object ceil_mode,
-                                object count_include_pad, object divisor_override):
+@AVG_POOL3D.kernel
+@AVG_POOL2D.kernel
+def avg_pool_kernel(TensorBase out, TensorBase x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
     windows = mean_windows(x, None, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, None)
-    return mean_of_windows(x, windows, divisor_override or 0)
+    mean_of_windows(out, x, windows, divisor_override or 0)
 
-cdef TensorBase avg_pool_backward_result(TensorBase grad, object sizes, object kernel_size, object stride, object padding,
-                                         object ceil_mode, object count_include_pad, object divisor_override):
+@AVG_POOL_BACKWARD.infer
+def avg_pool_backward_infer(TensorBase grad, sizes, kernel_size, stride, padding, ceil_mode, count_include_pad,
+                            divisor_override):
     windows = mean_windows(grad, ints_of(sizes), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,
                            "avg_pool_backward")
     check_gradient(grad, windows, "avg_pool_backward")
-    return tensor_of_sizes(grad.dtype_, grad, ints_of(sizes))
+    return result_of_sizes(grad.dtype_, grad, ints_of(sizes))
 
-cdef TensorBase avg_pool_backward_kernel(TensorBase grad, object sizes, object kernel_size, object stride, object padding,
-                                         object ceil_mode, object count_include_pad, object divisor_override):
+@AVG_POOL_BACKWARD.kernel
+def avg_pool_backward_kernel(TensorBase out, TensorBase grad, sizes, kernel_size, stride, padding, ceil_mode,
+                             count_include_pad, divisor_override):
     """The gradient of a mean over windows by its input, planes of these sizes."""
     windows = mean_windows(grad, ints_of(sizes), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,
                            "avg_pool_backward")
-    check_gradient(grad, windows, "avg_pool_backward")
-    return spread_over_windows(grad, windows, divisor_override or 0, ints_of(sizes))
+    spread_over_windows(out, grad, windows, divisor_override or 0)
 
-AVG_POOL2D.c_kernel = AVG_POOL3D.c_kernel = <void*>avg_pool_kernel
-AVG_POOL2D.shape_rule = AVG_POOL3D.shape_rule = <void*>avg_pool_result
-AVG_POOL_BACKWARD.c_kernel, AVG_POOL_BACKWARD.shape_rule = <void*>avg_pool_backward_kernel, <void*>avg_pool_backward_result
 
 @AVG_POOL2D.derivative("x")
 @AVG_POOL3D.derivative("x")

@@ -10,8 +10,9 @@ from tensorlab._core.dispatch.dispatch cimport run_4
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating, kernel_dtype, real
 from tensorlab._core.layout cimport shape_text, ssize
+from tensorlab._core.loops.iterator cimport plain_as
 from tensorlab._core.tensor cimport TensorBase, memory_of
-from tensorlab.ops.pooling.maximum cimport max_of_windows, new_maxima
+from tensorlab.ops.pooling.maximum cimport max_of_windows, maxima_results
 from tensorlab.ops.pooling.windows cimport (
     BEHIND,
     COUNT,
@@ -23,7 +24,6 @@ from tensorlab.ops.pooling.windows cimport (
     int_table,
     ints_for_axes,
     ints_of,
-    plain,
 )
 
 from tensorlab.errors import ShapeError
@@ -54,7 +54,7 @@ cdef tuple drawn_windows(TensorBase x, tuple kernels, tuple wanted, TensorBase s
     cdef int axes = <int>len(kernels), kernel_type = kernel_dtype(x.dtype_), i, place
     cdef ssize planes = samples.numel_ // axes, size, n, kernel
     cdef int64_t* entry
-    cdef TensorBase computed = plain(samples, kernel_type), table
+    cdef TensorBase computed = plain_as(samples, kernel_type), table
     cdef tuple sizes = axis_sizes(x, axes)
     cdef list tables = []
     for i in range(axes):
@@ -99,20 +99,19 @@ cdef Op FRACTIONAL2D = Op("fractional_max_pool2d(Tensor x, int[] kernel_size, in
 cdef Op FRACTIONAL3D = Op("fractional_max_pool3d(Tensor x, int[] kernel_size, int[] output_size, Tensor random_samples) -> "
                           "(Tensor values, Tensor indices)", public={"indices": "result1"}, differentiable=1)
 
-cdef tuple fractional_result(TensorBase x, object kernel_size, object output_size, TensorBase random_samples):
+@FRACTIONAL3D.infer
+@FRACTIONAL2D.infer
+def fractional_infer(TensorBase x, kernel_size, output_size, TensorBase random_samples):
     cdef tuple kernels = ints_of(kernel_size), wanted = ints_of(output_size)
     check_fractions(x, kernels, wanted, random_samples, f"fractional_max_pool{len(kernels)}d")
-    return new_maxima(x, x.dtype_, wanted)
+    return maxima_results(x, wanted)
 
-cdef tuple fractional_kernel(TensorBase x, object kernel_size, object output_size, TensorBase random_samples):
-    cdef tuple kernels = ints_of(kernel_size), wanted = ints_of(output_size), windows
-    cdef str where = f"fractional_max_pool{len(kernels)}d"
-    check_fractions(x, kernels, wanted, random_samples, where)
-    windows = drawn_windows(x, kernels, wanted, random_samples, where)
-    return max_of_windows(x, windows, wanted, (1,) * len(kernels), True)
-
-FRACTIONAL2D.c_kernel = FRACTIONAL3D.c_kernel = <void*>fractional_kernel
-FRACTIONAL2D.shape_rule = FRACTIONAL3D.shape_rule = <void*>fractional_result
+@FRACTIONAL3D.kernel
+@FRACTIONAL2D.kernel
+def fractional_kernel(TensorBase values, TensorBase indices, TensorBase x, kernel_size, output_size, TensorBase random_samples):
+    cdef tuple kernels = ints_of(kernel_size), wanted = ints_of(output_size)
+    windows = drawn_windows(x, kernels, wanted, random_samples, f"fractional_max_pool{len(kernels)}d")
+    max_of_windows(values, indices, x, windows, wanted, (1,) * len(kernels), True)
 
 @FRACTIONAL2D.derivative("x")
 @FRACTIONAL3D.derivative("x")

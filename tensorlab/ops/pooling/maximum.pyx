@@ -18,6 +18,7 @@ from tensorlab._core.dtypes cimport (
     number,
 )
 from tensorlab._core.layout cimport ssize
+from tensorlab._core.loops.iterator cimport plain_as, plain_result, put_back
 from tensorlab._core.tensor cimport TensorBase, memory_of
 from tensorlab.ops.pooling.windows cimport (
     BEHIND,
@@ -31,10 +32,9 @@ from tensorlab.ops.pooling.windows cimport (
     ints_for_axes,
     ints_of,
     lengths_of,
-    plain,
     run_planes,
     strides_or_kernels,
-    tensor_of_sizes,
+    result_of_sizes,
     windows_of,
 )
 
@@ -200,26 +200,26 @@ cdef void* loop_of(int dtype) noexcept:
     return <void*>max_of_planes[double] if dtype == FLOAT64 else <void*>max_of_planes[float]
 
 
-cdef tuple max_of_windows(TensorBase x, tuple windows, tuple counts, tuple steps, bint per_plane):
-    """The largest numbers and their places.
+cdef int max_of_windows(TensorBase values, TensorBase indices, TensorBase x, tuple windows, tuple counts, tuple steps,
+                        bint per_plane) except -1:
+    """Write the largest numbers and their places.
 
     `counts`: how many windows there are along each axis of a plane; `steps` lead from one element of a window to the next;
     `per_plane`: each plane has windows of its own, one table after another.
     """
     cdef int kernel_type = kernel_dtype(x.dtype_)
-    cdef TensorBase computed = plain(x, kernel_type), out, indices
+    cdef TensorBase computed = plain_as(x, kernel_type), out = plain_result(values)
     cdef Planes p
-    out, indices = new_maxima(x, kernel_type, counts)
     describe(&p, computed, windows, counts, per_plane)
     p.slices.step, p.rows.step, p.columns.step = (1,) * (3 - len(steps)) + steps
     p.x, p.out, p.indices = memory_of(computed), memory_of(out), <int64_t*>memory_of(indices)
     run_planes(&p, loop_of(kernel_type))
-    return plain(out, x.dtype_), indices
+    return put_back(values, out)
 
 
-cdef tuple new_maxima(TensorBase x, int dtype, tuple counts):
-    """New tensors for the numbers and their places."""
-    return tensor_of_sizes(dtype, x, counts), tensor_of_sizes(INT64, x, counts)
+cdef tuple maxima_results(TensorBase x, tuple counts):
+    """For the numbers and their places."""
+    return result_of_sizes(x.dtype_, x, counts), result_of_sizes(INT64, x, counts)
 
 
 def to_places(grad, indices, x_shape, axes):
@@ -249,15 +249,16 @@ cdef tuple max_windows(TensorBase x, object kernel_size, object stride, object p
     check_filled(x, axes, where)
     return windows
 
-cdef tuple max_pool_result(TensorBase x, object kernel_size, object stride, object padding, object dilation, object ceil_mode):
-    return new_maxima(x, x.dtype_, lengths_of(max_windows(x, kernel_size, stride, padding, dilation, ceil_mode)))
+@MAX_POOL3D.infer
+@MAX_POOL2D.infer
+def max_pool_infer(TensorBase x, kernel_size, stride, padding, dilation, ceil_mode):
+    return maxima_results(x, lengths_of(max_windows(x, kernel_size, stride, padding, dilation, ceil_mode)))
 
-cdef tuple max_pool_kernel(TensorBase x, object kernel_size, object stride, object padding, object dilation, object ceil_mode):
+@MAX_POOL3D.kernel
+@MAX_POOL2D.kernel
+def max_pool_kernel(TensorBase values, TensorBase indices, TensorBase x, kernel_size, stride, padding, dilation, ceil_mode):
     windows = max_windows(x, kernel_size, stride, padding, dilation, ceil_mode)
-    return max_of_windows(x, windows, lengths_of(windows), ints_of(dilation), False)
-
-MAX_POOL2D.c_kernel = MAX_POOL3D.c_kernel = <void*>max_pool_kernel
-MAX_POOL2D.shape_rule = MAX_POOL3D.shape_rule = <void*>max_pool_result
+    max_of_windows(values, indices, x, windows, lengths_of(windows), ints_of(dilation), False)
 
 @MAX_POOL2D.derivative("x")
 @MAX_POOL3D.derivative("x")

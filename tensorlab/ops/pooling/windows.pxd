@@ -42,7 +42,6 @@ cdef tuple strides_or_kernels(object stride, tuple kernels, str where)
 cdef int check_axes(TensorBase x, int axes, str where) except -1
 cdef int check_type(TensorBase x, bint is_implemented, str where) except -1
 cdef int check_filled(TensorBase x, int axes, str where) except -1
-cdef TensorBase plain(TensorBase x, int dtype)
-cdef TensorBase tensor_of_sizes(int dtype, TensorBase like, tuple sizes)
+cdef TensorBase result_of_sizes(int dtype, TensorBase like, tuple sizes)
 cdef int describe(Planes* p, TensorBase x, tuple windows, tuple counts, bint per_plane) except -1
 cdef void run_planes(Planes* p, void* loop) noexcept

@@ -9,9 +9,8 @@ from libc.stdint cimport int64_t
 
 from tensorlab._core.dtypes cimport INT64, dtype_object
 from tensorlab._core.layout cimport plain_ints, shape_text, ssize
-from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for
-from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, memory_of
+from tensorlab._core.tensor cimport TensorBase, empty_tensor, memory_of, result_beside
 
 from tensorlab.errors import ShapeError, UnsupportedDType
 
@@ -153,23 +152,13 @@ cdef tuple axis_sizes(TensorBase x, int axes):
     return tuple([x.sizes[i] for i in range(x.ndim_ - axes, x.ndim_)])
 
 
-cdef TensorBase plain(TensorBase x, int dtype):
-    """x, or a copy of it, row-major and of this type."""
-    cdef TensorBase copied
-    if x.is_contiguous_ and x.dtype_ == dtype:
-        return x
-    copied = empty_beside(x, dtype, x.ndim_, x.sizes)
-    copy_into(copied, x)
-    return copied
-
-
-cdef TensorBase tensor_of_sizes(int dtype, TensorBase like, tuple sizes):
-    """A new tensor with the planes of `like` and these sizes of the last axes."""
+cdef TensorBase result_of_sizes(int dtype, TensorBase like, tuple sizes):
+    """A result with the planes of `like` and these sizes of the last axes."""
     cdef ssize[MAX_AXES + 2] all_sizes
     cdef int i, before = like.ndim_ - <int>len(sizes)
     for i in range(like.ndim_):
         all_sizes[i] = like.sizes[i] if i < before else sizes[i - before]
-    return empty_beside(like, dtype, like.ndim_, all_sizes)
+    return result_beside(like, dtype, like.ndim_, all_sizes)
 
 
 cdef TensorBase ONE = splitting_windows((1,), (1,))[0]      # the only window along an axis that is not there

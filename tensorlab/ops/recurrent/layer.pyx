@@ -23,10 +23,10 @@ from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_same_place
 from tensorlab._core.dtypes cimport FLOAT64, INT64, is_floating, item_size, kernel_dtype, real
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.loops.iterator cimport copy_into, plain_as
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for, range_body, thread_count
 from tensorlab._core.state.modes cimport set_grad_mode, thread_state
-from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, memory_of
+from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, is_meta, memory_of
 from tensorlab.ops.recurrent.gates cimport (
     gru_backward_row,
     gru_row,
@@ -288,7 +288,7 @@ cdef class Arguments:
         return 0
 
     cdef int make_plain(self, list tensors) except -1:
-        self.plain = [plain(<TensorBase>x, self.dtype) for x in tensors]
+        self.plain = [plain_as(<TensorBase>x, self.dtype) for x in tensors]
         return 0
 
     cdef void* memory(self, int position) except? NULL:
@@ -362,16 +362,6 @@ cdef class Arguments:
         return out
 
 
-cdef TensorBase plain(TensorBase x, int dtype):
-    """x, or a copy of it, row-major and of this type."""
-    cdef TensorBase copied
-    if x is None or x.is_contiguous_ and x.dtype_ == dtype:
-        return x
-    copied = empty_beside(x, dtype, x.ndim_, x.sizes)
-    copy_into(copied, x)
-    return copied
-
-
 cdef int kind_of(str kind) except -1:
     if kind not in KINDS:
         raise ValueError(f"recurrent_layer: kind is {kind!r}; expected one of {', '.join(KINDS)}")
@@ -430,10 +420,12 @@ cdef tuple recurrent_layer_result(object tensors, object kind, object has_bias, 
     cdef bint has_cell = layer.kind == LSTM
     cdef TensorBase hidden = arguments.matrix(layer.rows, layer.outputs), last = arguments.matrix(layer.batch, layer.outputs)
     cdef TensorBase last_cell = arguments.matrix(layer.batch * has_cell, layer.width)
-    return (plain(hidden, arguments.x.dtype_), plain(last, arguments.x.dtype_), plain(last_cell, arguments.x.dtype_),
+    return (plain_as(hidden, arguments.x.dtype_), plain_as(last, arguments.x.dtype_), plain_as(last_cell, arguments.x.dtype_),
             arguments.matrix(layer.rows * (layer.kind >= GRU), layer.kept), arguments.matrix(layer.rows * has_cell, layer.width))
 
-cdef tuple recurrent_layer_kernel(object tensors, object kind, object has_bias, object is_reverse, object batch_sizes):
+@RECURRENT_LAYER.kernel
+def recurrent_layer_kernel(tensors, kind, has_bias, is_reverse, batch_sizes):
+    """The results are made here, as they are cut out of what the steps need anyway."""
     cdef list given = list(tensors)
     cdef Arguments arguments = Arguments(given, kind, has_bias, is_reverse, batch_sizes)
     cdef Layer* layer = &arguments.layer
@@ -442,6 +434,8 @@ cdef tuple recurrent_layer_kernel(object tensors, object kind, object has_bias, 
     cdef TensorBase last_cell = arguments.matrix(layer.batch * has_cell, layer.width)
     cdef TensorBase gates = arguments.matrix(layer.rows * (layer.kind >= GRU), layer.kept)
     cdef TensorBase cells = arguments.matrix(layer.rows * has_cell, layer.width), sums
+    if is_meta(arguments.x):
+        return recurrent_layer_result(tensors, kind, has_bias, is_reverse, batch_sizes)
     arguments.make_plain(given)
     copy_into(last, <TensorBase>arguments.plain[H])
     layer.h = memory_of(last)
@@ -458,7 +452,7 @@ cdef tuple recurrent_layer_kernel(object tensors, object kind, object has_bias, 
                        layer.inputs, layer.sums)
     with nogil:
         run_steps(forward_steps, layer)
-    return (plain(hidden, arguments.x.dtype_), plain(last, arguments.x.dtype_), plain(last_cell, arguments.x.dtype_),
+    return (plain_as(hidden, arguments.x.dtype_), plain_as(last, arguments.x.dtype_), plain_as(last_cell, arguments.x.dtype_),
             gates, cells)
 
 cdef void* bias_of(Arguments arguments) except? NULL:
@@ -481,8 +475,6 @@ cdef void add_biases(real* out, const real* bias_ih, const real* bias_hh, Layer*
         else:
             out[k + layer.width] = bias_hh[k]
 
-RECURRENT_LAYER.c_kernel = <void*>recurrent_layer_kernel
-RECURRENT_LAYER.shape_rule = <void*>recurrent_layer_result
 
 @RECURRENT_LAYER.derivative("tensors", is_list=True)
 def recurrent_layer_derivative(grads, tensors, kind, has_bias, is_reverse, batch_sizes, hidden, gates, cells):
@@ -535,17 +527,20 @@ cdef list recurrent_layer_backward_result(object tensors, object kind, object ha
     return [empty_beside(<TensorBase>x, (<TensorBase>x).dtype_, (<TensorBase>x).ndim_, (<TensorBase>x).sizes)
             for x in given[GRADS:]]
 
-cdef list recurrent_layer_backward_kernel(object tensors, object kind, object has_bias, object is_reverse, object batch_sizes,
-                                          object hidden, object gates, object cells, object needs_input):
+@RECURRENT_LAYER_BACKWARD.kernel
+def recurrent_layer_backward_kernel(tensors, kind, has_bias, is_reverse, batch_sizes, TensorBase hidden, TensorBase gates,
+                                    TensorBase cells, bint needs_input):
     """The gradients of all tensors of the layer; of the input only if it is needed."""
     cdef list everything = list(tensors), given = everything[GRADS:], out
     cdef Arguments arguments = Arguments(given, kind, has_bias, is_reverse, batch_sizes)
     cdef Layer* layer = &arguments.layer
     cdef TensorBase grad_h, grad_c = None, output, kept, states, grad, grad_x = None
     cdef void* inputs
+    if is_meta(arguments.x):
+        return recurrent_layer_backward_result(tensors, kind, has_bias, is_reverse, batch_sizes, hidden, gates, cells, needs_input)
     check_backward(arguments, everything, hidden, gates, cells)
     arguments.make_plain(given)
-    output, kept, states = plain(hidden, arguments.dtype), plain(gates, arguments.dtype), plain(cells, arguments.dtype)
+    output, kept, states = plain_as(hidden, arguments.dtype), plain_as(gates, arguments.dtype), plain_as(cells, arguments.dtype)
     layer.hidden, layer.gates, layer.cells = memory_of(output), memory_of(kept), memory_of(states)
     grad_h = state_gradient(arguments, everything[1], layer.outputs)
     layer.h, layer.first_h = memory_of(grad_h), arguments.memory(H)
@@ -556,7 +551,7 @@ cdef list recurrent_layer_backward_kernel(object tensors, object kind, object ha
             layer.projection = arguments.packed(len(given) - 1, False)
             layer.grad_projected = arguments.room(arguments.dtype, layer.rows * layer.outputs)
             layer.unprojected = arguments.panels(layer.rows, layer.width)
-    grad = plain(<TensorBase>everything[0], arguments.dtype)
+    grad = plain_as(<TensorBase>everything[0], arguments.dtype)
     layer.grad_hidden = memory_of(grad)
     layer.weight = arguments.packed(WEIGHT_HH, False)
     layer.space = arguments.room(arguments.dtype, layer.batch * layer.width)
@@ -579,7 +574,7 @@ cdef list recurrent_layer_backward_kernel(object tensors, object kind, object ha
         out.append(grad_c)
     if layer.projection != NULL:
         out.append(arguments.weight_gradient(layer.grad_projected, layer.outputs, layer.unprojected, layer.width))
-    return [plain(x, arguments.x.dtype_) for x in out]
+    return [plain_as(x, arguments.x.dtype_) for x in out]
 
 cdef TensorBase state_gradient(Arguments arguments, TensorBase grad, ssize columns):
     """A copy of the gradient of the last state, which the steps turn into that of the first."""
@@ -603,8 +598,6 @@ cdef int check_result(TensorBase x, TensorBase result, str name, ssize rows, ssi
     check_same_place(x, result, "recurrent_layer_backward")
     return check_shape(result, name, 2, rows, columns)
 
-RECURRENT_LAYER_BACKWARD.c_kernel = <void*>recurrent_layer_backward_kernel
-RECURRENT_LAYER_BACKWARD.shape_rule = <void*>recurrent_layer_backward_result
 
 @RECURRENT_LAYER_BACKWARD.derivative("tensors", is_list=True)
 def recurrent_layer_backward_derivative(grads, tensors, kind, has_bias, is_reverse, batch_sizes):
