@@ -24,8 +24,6 @@ cdef struct DimOperand:
     ssize[MAX_NDIM] strides     # from one slice to the next, for each other dimension
 
 cdef struct DimIterator:
-    bint writes_meta            # a result is on "meta": there is nothing to compute
-    bint reads_meta             # an input is
     int operands
     int ndim                    # dimensions besides the one that slices run along
     ssize[MAX_NDIM] sizes

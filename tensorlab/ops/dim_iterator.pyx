@@ -19,7 +19,7 @@ from tensorlab._core.loops.loop_nest cimport (
     start_counter,
 )
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for
-from tensorlab._core.tensor cimport TensorBase, is_meta, refuse_meta
+from tensorlab._core.tensor cimport TensorBase, memory_of
 
 cdef enum:
     GROUP = 16                  # slices gathered together
@@ -33,7 +33,7 @@ cdef enum:
 cdef void start_iterator(DimIterator* iter, TensorBase x, int dim) noexcept:
     """Begin an iteration over the slices that run along dimension `dim` of x."""
     cdef int i
-    iter.writes_meta = iter.reads_meta = iter.one_by_one = False
+    iter.one_by_one = False
     iter.operands = 0
     iter.ndim = 0
     iter.scratch = 0
@@ -48,10 +48,7 @@ cdef void add_operand(DimIterator* iter, TensorBase x, int dim, int kernel_dtype
     """Add an operand whose slices run along `dim`; with dim = -1 each slice is one element, and x lacks the dimension."""
     cdef DimOperand* operand = &iter.operand[iter.operands]
     cdef int i, at = 0
-    operand.data = x.data_
-    if is_meta(x):                                  # dim_apply does what is to be done about it
-        iter.writes_meta = iter.writes_meta or is_output
-        iter.reads_meta = iter.reads_meta or not is_output
+    operand.data = memory_of(x)
     operand.dtype = x.dtype_
     operand.kernel_dtype = kernel_dtype
     operand.is_output = is_output
@@ -260,10 +257,8 @@ cdef int dim_apply(DimIterator* iter, dim_loop loop, void* parameter, ssize grai
     cdef int i
     for i in range(iter.ndim):
         count *= iter.sizes[i]
-    if count == 0 or iter.writes_meta:
+    if count == 0:
         return 0
-    if iter.reads_meta:
-        refuse_meta()
     drop_dims(iter)
     n = count * iter.operand[0].length
     job.iter, job.loop, job.parameter = iter, loop, parameter

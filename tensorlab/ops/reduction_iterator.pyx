@@ -25,7 +25,7 @@ from tensorlab._core.loops.loop_nest cimport (
     start_counter,
 )
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for, thread_count
-from tensorlab._core.tensor cimport TensorBase, give_memory, is_meta, memory_of, result_beside
+from tensorlab._core.tensor cimport TensorBase, give_memory, memory_of, result_beside
 
 from tensorlab.errors import ShapeError
 
@@ -322,8 +322,6 @@ cdef int run_reduction(const Reducer* reducer, TensorBase out, TensorBase x, uns
     """
     cdef Reduction r
     cdef int threads
-    if is_meta(out):
-        return 0
     if (out.numel_ == 1 and x.is_contiguous_ and 0 < x.numel_ < NOGIL_WORK and x.dtype_ == reducer.dtype and extra is None):
         fold_all(reducer, out, x, finalize, parameter)
         return 0

@@ -1,26 +1,9 @@
 """Calls of pointwise ops, by the number of operands: new result, in place, into out=."""
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_SIZE
+from tensorlab._core.dispatch.kernels cimport items_of
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.tensor cimport TensorBase
-
-cdef extern from *:
-    """
-    #define tl_items(t) (((PyTupleObject*)(t))->ob_item)
-    """
-    PyObject** items_of "tl_items"(tuple)       # borrowed
-
-ctypedef object (*kernel_1)(PyObject*)
-ctypedef object (*kernel_2)(PyObject*, PyObject*)
-ctypedef object (*kernel_3)(PyObject*, PyObject*, PyObject*)
-ctypedef object (*kernel_4)(PyObject*, PyObject*, PyObject*, PyObject*)
-ctypedef object (*kernel_5)(PyObject*, PyObject*, PyObject*, PyObject*, PyObject*)
-ctypedef object (*kernel_6)(PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*)
-ctypedef object (*kernel_7)(PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*)
-ctypedef object (*kernel_8)(PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*)
-ctypedef object (*kernel_9)(PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*)
-ctypedef object (*kernel_10)(PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*,
-                             PyObject*)
 
 cdef object run(Op op, PyObject** arguments, int n)
 cdef object run_into(Op op, PyObject** arguments, int n, object out, int rules)

@@ -3,35 +3,30 @@
     run                 any op; run_unary, run_binary, ... are the same for pointwise ops, with a short cut
       run_layers        while layers are active, the topmost one handles the call (layers.pyx); else, and below them,
       run_recorded      autograd: the node of the graph                         (in recording.pyx)
-        backend         the layers below autograd, then the kernel
+        backend         the layers below autograd,
+          run_kernel    then what is inferred, and the kernel of the device         (in kernels.pyx)
 
-The kernel of a pointwise op is a loop, and everything around it is the same for all: `compute`, in pointwise.pyx, and a short cut
-around it for small contiguous operands.
+Small contiguous operands of pointwise ops have a short cut around all this.
 
 op.pyx explains how an op and its derivatives are declared.
 """
-from cpython.float cimport PyFloat_CheckExact
-from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
 
 from tensorlab._core.dispatch.layers cimport AUTOGRAD, Layer, handle, has_keys, is_seen, topmost
 from tensorlab._core.dispatch.op cimport (
     COMPARE,
     MAX_ARGUMENTS,
-    MAX_FILLED,
     SAVES_OUTPUT,
     Op,
     inplace_op,
     set_run,
 )
+from tensorlab._core.dispatch.kernels cimport infer_into, run_kernel, tensors_among
 from tensorlab._core.dispatch.operands cimport broadcast_operands, promoted_dtype
 from tensorlab._core.dispatch.out_argument cimport (
     CASTS,
     NO_DERIVATIVE,
     NO_PARTIAL_OVERLAP,
-    check_outs,
-    check_result_in_place,
-    fits,
     store_out,
     store_outs,
 )
@@ -55,18 +50,12 @@ from tensorlab._core.dtypes cimport is_differentiable
 from tensorlab._core.graph.graph cimport as_view, bump_version, needs_grad
 from tensorlab._core.graph.saved cimport SavedTensor, save_tensor
 from tensorlab._core.layout cimport MAX_NDIM, ssize
-from tensorlab._core.loops.iterator cimport copy_into, moved, unary_loop
-from tensorlab._core.state.devices cimport FIRST_OF_OTHERS, ON_CPU, ON_META, default_device
+from tensorlab._core.loops.iterator cimport unary_loop
 from tensorlab._core.state.modes cimport active_layers, thread_state
-from tensorlab._core.tensor cimport TensorBase, give_memory, is_meta, staged, takes_part, unstage
+from tensorlab._core.tensor cimport TensorBase, takes_part
 
-from tensorlab._core.device import device_code
 from tensorlab.errors import GradientError
 
-ctypedef object (*kernel_11)(PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*,
-                             PyObject*, PyObject*)
-ctypedef object (*kernel_12)(PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*,
-                             PyObject*, PyObject*, PyObject*)
 
 
 # ---------------------------------------------------------------- the entry
@@ -87,22 +76,7 @@ cdef object run_into(Op op, PyObject** arguments, int n, object out, int rules):
         if isinstance(results, TensorBase):
             return store_out(where, <TensorBase>results, out, inputs, rules)
         return store_outs(where, results, out, inputs, rules)
-    results = op.call_infer(<PyObject*>op.infer_function, arguments, n, NULL)
-    if isinstance(results, TensorBase):
-        return fill_outs(op, where, (results,), (out,), arguments, n, inputs, rules)[0]
-    return fill_outs(op, where, <tuple?>results, out, arguments, n, inputs, rules)
-
-
-cdef tuple tensors_among(PyObject** arguments, int n):
-    """The tensors of a call, those in lists included."""
-    cdef list found = []
-    cdef int i
-    for i in range(n):
-        if isinstance(<object>arguments[i], TensorBase):
-            found.append(<object>arguments[i])
-        elif isinstance(<object>arguments[i], (tuple, list)):
-            found += [one for one in <object>arguments[i] if isinstance(one, TensorBase)]
-    return tuple(found)
+    return infer_into(op, where, arguments, n, out, inputs, rules)
 
 
 cdef object run_layers(Op op, PyObject** arguments, int n):
@@ -146,234 +120,14 @@ cdef object run_writing(Op twin, PyObject** arguments, int n):
 cdef inline object backend(Op op, PyObject** arguments, int n):
     """What is below autograd: layers, then the kernel."""
     cdef Layer layer
-    cdef void* kernel
     if active_layers:
         layer = topmost(arguments, n)
         if layer is not None:
             return handle(layer, op, arguments, n)
-    if op.c_kernel != NULL:
-        kernel = op.shape_rule if op.shape_rule != NULL and is_on_meta(op, arguments, n) else op.c_kernel
-        return call_shared(op, kernel, arguments, n) if op.shares_kernel else call_kernel(op, kernel, arguments, n)
-    if op.compose_function is not None:
-        return op.call_kernel(<PyObject*>op.compose_function, arguments, n, NULL)
-    if op.writes:
-        if op.functional.is_pointwise:
-            return compute(op.functional, arguments, n, <TensorBase>arguments[0], True)
-        return fill_in_place(op, arguments, n)
-    if op.is_pointwise:
-        return compute(op, arguments, n, None, False)
-    return infer_and_fill(op, arguments, n)
+    return run_kernel(op, arguments, n)
 
 
-# ---------------------------------------------------------------- infer, then fill
-cdef object infer_and_fill(Op op, PyObject** arguments, int n):
-    """Let an op say what its results are, give them memory, and let the kernel of their device fill them."""
-    cdef object results
-    cdef TensorBase one
-    cdef PyObject* pointer
-    cdef bint has_pending = False
-    if op.infer_function is None:
-        return make_results(op, arguments, n)
-    results = op.call_infer(<PyObject*>op.infer_function, arguments, n, NULL)
-    if type(results) is not tuple:
-        one = <TensorBase?>results
-        if one.storage_.is_pending:                 # else it is a view, or an argument as it is
-            give_memory(one)
-            pointer = <PyObject*>one
-            fill(op, &pointer, 1, one.storage_.device, arguments, n)
-        return one
-    for each in <tuple>results:
-        if isinstance(each, TensorBase) and (<TensorBase>each).storage_.is_pending:
-            give_memory(<TensorBase>each)
-            has_pending = True
-    if has_pending:
-        fill(op, items_of(results), <int>len(<tuple>results), device_among(<tuple>results), arguments, n)
-    return results
-
-
-cdef int fill(Op op, PyObject** results, int count, int device, PyObject** arguments, int n) except -1:
-    """Call the kernel of the device that the results are on: it writes their elements."""
-    cdef PyObject* everything[MAX_ARGUMENTS + MAX_FILLED]
-    cdef int i
-    if device == ON_META:
-        return 0
-    for i in range(count):
-        everything[i] = results[i]
-    for i in range(n):
-        everything[count + i] = arguments[i]
-    if device == ON_CPU and op.call_kernel != NULL:
-        op.call_kernel(op.cpu_kernel, everything, count + n, NULL)
-    elif op.kernels[device] is not None:
-        op.kernels[device](*[<object>everything[i] for i in range(count + n)])
-    elif device == ON_CPU:
-        raise NotImplementedError(f"{op.name}: the op says what its results are, but it has no kernel")
-    else:
-        fill_on_cpu(op, results, count, arguments, n)
-    return 0
-
-
-cdef object fill_in_place(Op twin, PyObject** arguments, int n):
-    """Let the result of an op be written over its first argument."""
-    cdef Op op = twin.functional
-    cdef TensorBase x = <TensorBase>arguments[0]
-    try:
-        check_result_in_place(twin.name, op.call_infer(<PyObject*>op.infer_function, arguments, n, NULL), x)
-        fill(op, arguments, 1, x.storage_.device, arguments, n)
-    except Exception as error:
-        name_form_in_place(error, op.name, twin.name)
-        raise
-    return x
-
-
-cdef int name_form_in_place(object error, str functional, str in_place) except -1:
-    """The messages of infer and kernel begin with the op's name, add; let them name the form that was called, add_."""
-    if len(error.args) > 0 and isinstance(error.args[0], str) and error.args[0].startswith(functional + ":"):
-        error.args = (in_place + error.args[0][len(functional):], *error.args[1:])
-    return 0
-
-
-cdef tuple fill_outs(Op op, str where, tuple results, object outs, PyObject** arguments, int n, tuple inputs, int rules):
-    """Let the results be written into the caller's tensors. Those that they don't fit at once are copied from new ones."""
-    cdef list targets
-    cdef tuple filled
-    cdef int k
-    check_outs(where, results, outs, inputs, rules)
-    targets = [outs[k] if fits(<TensorBase>results[k], <TensorBase>outs[k], arguments, n) else results[k]
-               for k in range(len(results))]
-    for k in range(len(results)):
-        if targets[k] is results[k]:
-            give_memory(<TensorBase>results[k])
-    filled = tuple(targets)
-    fill(op, items_of(filled), <int>len(filled), device_among(filled), arguments, n)
-    for k in range(len(results)):
-        if targets[k] is results[k]:
-            copy_into(<TensorBase>outs[k], <TensorBase>results[k])
-        bump_version(<TensorBase>outs[k])
-    return tuple(outs)
-
-
-cdef int device_among(tuple results) except -1:
-    for one in results:
-        if isinstance(one, TensorBase):
-            return (<TensorBase>one).storage_.device
-    return ON_CPU
-
-
-# ---------------------------------------------------------------- ops without infer, devices without a kernel
-cdef object make_results(Op op, PyObject** arguments, int n):
-    """Call a kernel that makes its results itself, as the shape depends on values."""
-    cdef int device = ON_CPU
-    for i in range(n):
-        device = max(device, device_in(<object>arguments[i]))
-    if device < FIRST_OF_OTHERS:                    # on meta the kernel refuses, as it needs values
-        return op.call_kernel(<PyObject*>op.kernels[ON_CPU], arguments, n, NULL)
-    if op.kernels[device] is not None:
-        return op.kernels[device](*[<object>arguments[i] for i in range(n)])
-    results = op.kernels[ON_CPU](*[moved_item(<object>arguments[i], ON_CPU) for i in range(n)])
-    return moved_item(results, device)
-
-
-cdef int fill_on_cpu(Op op, PyObject** results, int count, PyObject** arguments, int n) except -1:
-    """What a device without a kernel does: arguments and results are moved to the cpu, and the results back."""
-    cdef tuple here = tuple([moved_item(<object>arguments[i], ON_CPU) for i in range(n)])
-    cdef tuple stages = tuple([staged(<TensorBase>results[i]) if isinstance(<object>results[i], TensorBase)
-                               else <object>results[i] for i in range(count)])
-    fill(op, items_of(stages), count, ON_CPU, items_of(here), n)
-    for i in range(count):
-        if isinstance(<object>results[i], TensorBase):
-            unstage(<TensorBase>results[i], <TensorBase>stages[i])
-    return 0
-
-
-cdef object moved_item(object value, int device):
-    """An argument with its tensors on another device."""
-    if isinstance(value, TensorBase):
-        return moved(<TensorBase>value, device)
-    if isinstance(value, (tuple, list)):
-        return type(value)([moved_item(one, device) for one in value])
-    return value
-
-
-cdef int device_in(object value) except -1:
-    """The highest code of a device among the tensors of an argument."""
-    if isinstance(value, TensorBase):
-        return (<TensorBase>value).storage_.device
-    if isinstance(value, (tuple, list)):
-        return max([device_in(one) for one in value], default=ON_CPU)
-    return ON_CPU
-
-
-# ---------------------------------------------------------------- the old way
-cdef bint is_on_meta(Op op, PyObject** arguments, int n) except -1:
-    """Whether there is nothing to compute: a tensor has no memory, or the results will have none.
-
-    Where no device is named, results are on that of the tensors; if there are none, on the default device.
-    """
-    cdef object value
-    cdef bint has_tensors = False
-    cdef int i
-    for i in range(n):
-        value = <object>arguments[i]
-        if value is None or value is False or value is True or PyLong_CheckExact(value) or PyFloat_CheckExact(value):
-            continue                        # which is quicker to see than that it is not a Tensor
-        if isinstance(value, TensorBase):
-            if is_meta(<TensorBase>value):
-                return True
-            has_tensors = True
-        elif type(value) is tuple or type(value) is list:
-            for item in value:
-                if PyLong_CheckExact(item):
-                    break                   # a shape or a list of numbers, with no tensor in it
-                if isinstance(item, TensorBase):
-                    if is_meta(<TensorBase>item):
-                        return True
-                    has_tensors = True
-    if op.device_position < 0:
-        return False
-    value = <object>arguments[op.device_position]
-    if value is None:
-        return not has_tensors and default_device() == ON_META
-    return device_code(value, op.name) == ON_META
-
-
-cdef object call_shared(Op op, void* kernel, PyObject** arguments, int n):
-    """Call a kernel that an op and the op in place have in common: it takes the op first."""
-    cdef PyObject* everything[MAX_ARGUMENTS + 1]
-    cdef int i
-    everything[0] = <PyObject*>op
-    for i in range(n):
-        everything[i + 1] = arguments[i]
-    return call_kernel(op, kernel, everything, n + 1)
-
-
-cdef object call_kernel(Op op, void* kernel, PyObject** a, int n):
-    if n == 1:
-        return (<kernel_1>kernel)(a[0])
-    elif n == 2:
-        return (<kernel_2>kernel)(a[0], a[1])
-    elif n == 3:
-        return (<kernel_3>kernel)(a[0], a[1], a[2])
-    elif n == 4:
-        return (<kernel_4>kernel)(a[0], a[1], a[2], a[3])
-    elif n == 5:
-        return (<kernel_5>kernel)(a[0], a[1], a[2], a[3], a[4])
-    elif n == 6:
-        return (<kernel_6>kernel)(a[0], a[1], a[2], a[3], a[4], a[5])
-    elif n == 7:
-        return (<kernel_7>kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6])
-    elif n == 8:
-        return (<kernel_8>kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7])
-    elif n == 9:
-        return (<kernel_9>kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8])
-    elif n == 10:
-        return (<kernel_10>kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9])
-    elif n == 11:
-        return (<kernel_11>kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10])
-    elif n == 12:
-        return (<kernel_12>kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11])
-    raise ValueError(f"{op.name}: a kernel takes 1 to 12 arguments, not {n}")
-
-
+# ---------------------------------------------------------------- recording
 cdef int mark_views(TensorBase x, object out, int creation) except -1:
     """Make what an op returned differentiable views of x."""
     if isinstance(out, TensorBase):

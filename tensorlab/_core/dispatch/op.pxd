@@ -55,13 +55,6 @@ cdef class Op:
     cdef call_function call_kernel
     # compose(argument, ...): calls other ops, and returns what they return, on any device
     cdef readonly object compose_function
-    # object kernel(argument, ...), which takes an object for each parameter
-    cdef void* c_kernel
-    # the same without the computation: its results on meta. NULL if the kernel has nothing to leave out (a view), or starts its
-    # loops in a place that knows meta (reduction_iterator)
-    cdef void* shape_rule
-    cdef bint shares_kernel             # the two serve the op and its form in place: the op comes before the arguments
-    cdef int device_position            # of the parameter `Device? device`, or -1
     cdef readonly str node_name         # "MulBackward0"
     cdef readonly dict public_names     # parameter: what PyTorch calls it
     cdef readonly dict constants        # arguments of PyTorch's op that are the same in all calls of this one
@@ -93,7 +86,7 @@ cdef class Op:
 
 ctypedef object (*run_function)(Op op, PyObject** arguments, int n)
 cdef int set_run(run_function function) except -1
-cdef Op inplace_op(Op op, void* kernel=*, void* shape_rule=*)
+cdef Op inplace_op(Op op)
 cdef void floating_loops(Op op, void* float32, void* float64) noexcept
 cdef void integer_loops(Op op, void* uint8, void* int8, void* int16, void* int32, void* int64, void* boolean=*) noexcept
 cdef void number_loops(Op op, void* uint8, void* int8, void* int16, void* int32, void* int64, void* float32, void* float64,

@@ -111,7 +111,6 @@ cdef class Op:
         if results[0] == "(":
             names += [part.rpartition(" ")[2] for part in results[1:len(results) - 1].split(", ")]
         self.params = tuple(names)
-        self.device_position = names.index("device") if " device" in parameters else -1
         self.writes = "!" in parameters
         self.is_view = not self.writes and "(a)" in results and not self.records_itself
         self.creation = VIEW_DEFAULT
@@ -177,8 +176,7 @@ cdef class Op:
                         f"{self.schema}")
 
     cdef bint is_computable(self) noexcept:
-        return (self.infer_function is not None or self.compose_function is not None or self.call_kernel != NULL
-                or self.c_kernel != NULL)
+        return self.infer_function is not None or self.call_kernel != NULL
 
     # ------------------------------------------------------------ its results and kernels: decorators
     def infer(self, function):
@@ -284,11 +282,10 @@ cdef int set_run(run_function function) except -1:
 
 
 # ---------------------------------------------------------------- in place
-cdef Op inplace_op(Op op, void* kernel=NULL, void* shape_rule=NULL):
+cdef Op inplace_op(Op op):
     """The op that writes its result over its first argument: `add_` for `add`. It has the same loops and derivatives.
 
-    An op that is not pointwise gives it a kernel of its own; or both share the one that is given here. That is called with the
-    op before its arguments, and `op.writes` tells it whether the result goes into x or into a new tensor.
+    A kernel finds its result to be its first argument, then. What needs more than that has a `compose` of its own.
     """
     cdef Op twin = op.twin
     if twin is None:
@@ -297,15 +294,11 @@ cdef Op inplace_op(Op op, void* kernel=NULL, void* shape_rule=NULL):
         twin.name, twin.schema = twin.parsed.name, spell(twin.parsed)
         twin.params, twin.arity, twin.is_pointwise = op.params, op.arity, op.is_pointwise
         twin.kernels = op.kernels
-        twin.writes, twin.functional, twin.derivatives, twin.device_position = True, op, op.derivatives, -1
+        twin.writes, twin.functional, twin.derivatives = True, op, op.derivatives
         twin.node_name, twin.public_names, twin.constants = op.node_name, op.public_names, op.constants
         if twin.name in REGISTRY:
             raise ValueError(f"Op: {twin.name} is declared twice")
         REGISTRY[twin.name] = op.twin = twin
-    if kernel != NULL:
-        op.c_kernel = twin.c_kernel = kernel
-        op.shape_rule = twin.shape_rule = shape_rule
-        op.shares_kernel = twin.shares_kernel = True
     return twin
 
 

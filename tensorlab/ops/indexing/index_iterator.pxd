@@ -6,7 +6,7 @@ from tensorlab._core.graph.graph cimport grad_fn_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops.conversion cimport convert
 from tensorlab._core.state.modes cimport thread_state
-from tensorlab._core.tensor cimport TensorBase, is_meta, refuse_meta
+from tensorlab._core.tensor cimport TensorBase
 
 ctypedef void (*index_loop)(void* x, void* flat, const ssize* offsets, ssize count, ssize index_stride, ssize run,
                             ssize run_stride) noexcept nogil
@@ -47,12 +47,6 @@ cdef inline void add_half(uint16_t* to, const uint16_t* more, int dtype) noexcep
     convert(&b, FLOAT32, 1, more, dtype, 1, 1)
     a += b
     convert(to, dtype, 1, &a, FLOAT32, 1, 1)
-
-cdef inline int check_meta(TensorBase x) except -1:
-    """For shape rules, which run if any argument is on "meta": without the values of an index nothing in memory is read."""
-    if not is_meta(x):
-        refuse_meta()
-    return 0
 
 cdef inline int refresh(TensorBase x) except -1:
     """Bring a stale view up to date. A view that cannot be is a worse error than a bad index, so it is found first."""

@@ -360,13 +360,14 @@ def vdot(TensorBase input not None, other, *, out=None):
 
 
 # ---------------------------------------------------------------- linear
-cdef TensorBase linear_kernel(TensorBase x, TensorBase weight, TensorBase bias, object weight_is_row_major):
-    """All rows of x, whatever their dimensions, in one product if strides allow."""
+cdef Op LINEAR = Op("linear(Tensor x, Tensor weight, Tensor? bias=None, bool weight_is_row_major=True) -> Tensor",
+                    node="AddmmBackward0")
+
+@LINEAR.infer
+def linear_infer(TensorBase x, TensorBase weight, TensorBase bias, weight_is_row_major):
     cdef ssize[MAX_NDIM] sizes
-    cdef ssize[2] folded, strides
-    cdef TensorBase out, flat_out, weight_t
+    cdef TensorBase out
     cdef int d
-    cdef double keep = 0
     check_ndim(weight, 2, "linear", "weight")
     check_product("linear", x, weight)
     if x.ndim_ == 0:
@@ -374,37 +375,35 @@ cdef TensorBase linear_kernel(TensorBase x, TensorBase weight, TensorBase bias, 
     if x.sizes[x.ndim_ - 1] != weight.sizes[1]:
         raise ShapeError(f"linear: input is {shape_text(x.ndim_, x.sizes)} and weight is {shape_text(2, weight.sizes)}; the last "
                          f"sizes {x.sizes[x.ndim_ - 1]} and {weight.sizes[1]} must match")
-    folded[0] = 1
-    folded[1] = x.sizes[x.ndim_ - 1]
     for d in range(x.ndim_ - 1):
         sizes[d] = x.sizes[d]
-        folded[0] *= x.sizes[d]
     sizes[x.ndim_ - 1] = weight.sizes[0]
-    out = empty_beside(x, x.dtype_, x.ndim_, sizes)
+    out = result_beside(x, x.dtype_, x.ndim_, sizes)
     if bias is not None:
         check_added(bias, out, "linear", "bias")
-        if out.numel_ > 0:
-            copy_into(out, bias)
-        keep = 1
-    weight_t = flipped(weight)
-    if x.ndim_ != 2:
-        if x.numel_ == 0 or not view_strides(x.ndim_, x.sizes, x.strides, 2, folded, strides):
-            x = contiguous_copy(x)
-            strides[0] = folded[1]
-            strides[1] = 1
-        x = alias_as(x, 2, folded, strides, x.data_)
-        folded[1] = weight.sizes[0]
-        strides[0] = weight.sizes[0]
-        strides[1] = 1
-        flat_out = alias_as(out, 2, folded, strides, out.data_)
-        multiply_batch(flat_out, x, weight_t, 1, keep)
-    else:
-        multiply_batch(out, x, weight_t, 1, keep)
     return out
 
-cdef Op LINEAR = Op("linear(Tensor x, Tensor weight, Tensor? bias=None, bool weight_is_row_major=True) -> Tensor",
-                    node="AddmmBackward0")
-LINEAR.c_kernel = <void*>linear_kernel
+@LINEAR.kernel
+def linear_kernel(TensorBase out, TensorBase x, TensorBase weight, TensorBase bias, weight_is_row_major):
+    """All rows of x, whatever their dimensions, in one product if strides allow."""
+    cdef ssize[2] folded, strides
+    cdef double keep = 0 if bias is None else 1
+    if bias is not None and out.numel_ > 0:
+        copy_into(out, bias)
+    if x.ndim_ == 2:
+        multiply_batch(out, x, flipped(weight), 1, keep)
+        return
+    folded[1] = x.sizes[x.ndim_ - 1]
+    folded[0] = x.numel_ // folded[1] if folded[1] > 0 else out.numel_ // max(weight.sizes[0], 1)
+    if x.numel_ == 0 or not view_strides(x.ndim_, x.sizes, x.strides, 2, folded, strides):
+        x = contiguous_copy(x)
+        strides[0] = folded[1]
+        strides[1] = 1
+    x = alias_as(x, 2, folded, strides, x.data_)
+    folded[1] = weight.sizes[0]
+    strides[0] = weight.sizes[0]
+    strides[1] = 1
+    multiply_batch(alias_as(out, 2, folded, strides, out.data_), x, flipped(weight), 1, keep)
 
 @LINEAR.derivative("x")
 def linear_derivative_x(grad, weight):
