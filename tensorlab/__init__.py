@@ -5,18 +5,13 @@ import sys as _sys
 
 from tensorlab import version
 from tensorlab import (
-    accelerator,
     amp,
     autograd,
     backends,
-    cpu,
-    cuda,
     functional,
-    mps,
     multiprocessing,
     nn,
     special,
-    xpu,
 )
 from tensorlab._core.dispatch.operands import result_type
 from tensorlab._core.dtypes import DTYPES as _DTYPES
@@ -577,15 +572,20 @@ _PLANNED_PACKAGES = (
 # Packages that are imported when a program asks for them, as it may not need them; and names that stand in them.
 _ON_DEMAND = (
     *_PLANNED_PACKAGES,
+    "accelerator",
     "array_api",
     "compiler",
+    "cpu",
+    "cuda",
     "datasets",
     "fx",
     "hub",
+    "mps",
     "optim",
     "serialization",
     "testing",
     "utils",
+    "xpu",
 )
 _HOMES = {"compile": "compiler", "load": "serialization", "save": "serialization"}
 

@@ -78,7 +78,9 @@ optimizer.step()
     [
         ("tensorlab", (*tensorlab._ON_DEMAND, *tensorlab._HOMES)),
         ("tensorlab.nn", ["modules"]),
-        ("tensorlab.nn.utils", ["prune", "stateless"]),
+        ("tensorlab.nn.utils", ["parametrizations", "parametrize", "prune", "stateless"]),
+        ("tensorlab.backends", ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"]),
+        ("tensorlab.multiprocessing", ["spawn", "start_processes", "ProcessRaisedException"]),
         ("tensorlab.autograd", ["functional"]),
     ],
 )

@@ -3,12 +3,9 @@
 Switches for libraries that are not here can be set and read, and change nothing.
 """
 
-from tensorlab import _missing
-
-from . import cpu, cuda, cudnn, mha, mkl, mkldnn, mps, openmp
+from tensorlab._on_demand import on_demand
 
 __all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "openmp"]
 
 
-def __getattr__(name):
-    raise _missing.refuse(__name__, name)
+__getattr__, __dir__ = on_demand(__name__, __all__)

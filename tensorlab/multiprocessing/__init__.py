@@ -11,29 +11,24 @@ The process that sends a tensor must live until the other one has received it.
 import multiprocessing
 from multiprocessing import *  # noqa: F403
 
+from .._on_demand import on_demand
 from . import reductions
-from .spawning import (
-    ProcessContext,
-    ProcessException,
-    ProcessExitedException,
-    ProcessRaisedException,
-    SpawnContext,
-    spawn,
-    start_processes,
-)
 
-__all__ = [
-    *multiprocessing.__all__,
+OF_SPAWNING = (
     "ProcessContext",
     "ProcessException",
     "ProcessExitedException",
     "ProcessRaisedException",
     "SpawnContext",
+    "spawn",
+    "start_processes",
+)
+__all__ = [
+    *multiprocessing.__all__,
+    *OF_SPAWNING,
     "get_all_sharing_strategies",
     "get_sharing_strategy",
     "set_sharing_strategy",
-    "spawn",
-    "start_processes",
 ]
 
 STRATEGIES = "file_descriptor", "file_system"
@@ -68,3 +63,6 @@ def set_sharing_strategy(new_strategy):
             f"set_sharing_strategy: {new_strategy!r} is no strategy; expected one of {STRATEGIES}"
         )
     strategy = new_strategy
+
+
+__getattr__, __dir__ = on_demand(__name__, (), dict.fromkeys(OF_SPAWNING, "spawning"))

@@ -2,7 +2,7 @@
 and sequences of different lengths (`rnn`)."""
 
 from ..._on_demand import on_demand
-from . import parametrizations, parametrize, rnn
+from . import rnn
 from .clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
@@ -52,4 +52,6 @@ __all__ = [
 ]
 
 
-__getattr__, __dir__ = on_demand(__name__, ("prune", "stateless"))
+__getattr__, __dir__ = on_demand(
+    __name__, ("parametrizations", "parametrize", "prune", "stateless")
+)

@@ -9,11 +9,12 @@ from ...ops.creation import zeros_like
 from ...ops.joining import cat
 from ...ops.random_factories import randn
 from ...ops.ranges import eye
-from ..convolution import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from ..functional import normalize
 from ..module import Module
 from .orthogonal_maps import cayley, householder_product, matrix_exp
 from .parametrize import register_parametrization
+from .spectral_norm import output_dim
+from .weight_norm import norm_except_dim
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
@@ -152,14 +153,6 @@ def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization
 
 
 # ------------------------------------------------------------ weight_norm
-def norm_except_dim(x, dim):
-    """The 2-norm over all dimensions but one, which stay with size 1; of everything for -1."""
-    if dim == -1:
-        return x.norm()
-    others = [d for d in range(x.dim()) if d != dim % x.dim()]
-    return x.norm(dim=others, keepdim=True) if others else x.abs()
-
-
 class _WeightNorm(Module):
     def __init__(self, dim=0):
         super().__init__()
@@ -281,8 +274,3 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
     return register_parametrization(
         module, name, _SpectralNorm(weight, n_power_iterations, dim, eps)
     )
-
-
-def output_dim(module):
-    """Return which dimension of a layer's weight counts its outputs."""
-    return int(isinstance(module, (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)))

@@ -5,12 +5,17 @@ value from forward to forward; a hook leaves the divided weight under the old na
 """
 
 from ...autograd.grad_mode import no_grad
+from ..convolution import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from ..functional import normalize
 from ..parameter import Parameter, is_lazy
-from .parametrizations import output_dim
 from .weight_norm import find_hook
 
 __all__ = ["remove_spectral_norm", "spectral_norm"]
+
+
+def output_dim(module):
+    """Return which dimension of a layer's weight counts its outputs."""
+    return int(isinstance(module, (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)))
 
 
 class SpectralNorm:

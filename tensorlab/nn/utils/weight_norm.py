@@ -7,9 +7,16 @@ tensor of them, which the layer finds under the old name.
 import warnings
 
 from ..parameter import Parameter, is_lazy
-from .parametrizations import norm_except_dim
 
 __all__ = ["remove_weight_norm", "weight_norm"]
+
+
+def norm_except_dim(x, dim):
+    """The 2-norm over all dimensions but one, which stay with size 1; of everything for -1."""
+    if dim == -1:
+        return x.norm()
+    others = [d for d in range(x.dim()) if d != dim % x.dim()]
+    return x.norm(dim=others, keepdim=True) if others else x.abs()
 
 
 class WeightNorm:
