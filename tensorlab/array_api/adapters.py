@@ -73,7 +73,7 @@ def triu(x, /, *, k=0):
 
 
 def full(shape, fill_value, *, dtype=None, device=None):
-    """The same number everywhere."""
+    """Return an array that has the same number everywhere."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     return creation.full(shape, fill_value, dtype=dtype, device=device)
 

@@ -379,7 +379,7 @@ class ParameterProxy(Proxy):
 
     @property
     def ndim(self):
-        """Its number of dimensions."""
+        """The number of dimensions of the parameter."""
         return self.param.ndim
 
     def size(self):

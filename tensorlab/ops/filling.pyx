@@ -101,10 +101,10 @@ cdef int fill_number(TensorBase x, object value, str where) except -1:
 
 # ---------------------------------------------------------------- writing where elements share a place
 cdef OpNode start_overlapping(Op op, TensorBase x, tuple arguments):
-    """As begin_record_inplace, for an op that may write to such a tensor (all elements get the same value), or that looks at it
-    later.
+    """Begin to record an op that may write where elements share a place, or that looks at x later.
 
-    No derivative may need x as it was.
+    All of them get the same value, so what begin_record_inplace refuses is no danger here. No
+    derivative may need x as it was.
     """
     cdef PyObject* pointers[4]
     cdef bint wanted = False

@@ -64,7 +64,7 @@ cdef int count_places(Geometry* geometry) noexcept:
 
 
 cdef int check_input(TensorBase x, int ndim, str expected, str where) except -1:
-    """It has ndim dimensions, or one more for a batch, and only the batch may be empty."""
+    """Refuse x unless it has ndim dimensions, or one more for a batch; only a batch may be empty."""
     cdef int d
     cdef bint is_empty = False
     for d in range(x.ndim_ - ndim, x.ndim_):

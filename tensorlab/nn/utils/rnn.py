@@ -77,7 +77,7 @@ class PackedSequence(_Fields):
         return f"{type(self).__name__}({fields})"
 
     def _with_data(self, data):
-        """The same sequences with other data, and indices beside it."""
+        """Return sequences like these with other data, and their indices on its device."""
         moved = [None if x is None else x.to(data.device) for x in self[2:]]
         return type(self)(data, self.batch_sizes, *moved)
 

@@ -100,7 +100,7 @@ def embedding_uses_infer(TensorBase indices, ssize rows):
 
 @EMBEDDING_USES.kernel
 def embedding_uses_kernel(TensorBase out, TensorBase indices, ssize rows):
-    """As a column; at least 1, as it is divided by."""
+    """How often each row is used, as a column; at least 1, because it is divided by."""
     cdef TensorBase index = index_vector(indices, "embedding")
     cdef int64_t* count = <int64_t*>memory_of(out)
     cdef ssize i

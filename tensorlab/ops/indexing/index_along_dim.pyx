@@ -103,7 +103,7 @@ cdef int set_up_index_iterator(IndexIterator* iter, TensorBase x, int dim, Tenso
 
 
 cdef int refuse_negative(TensorBase x, int dim, TensorBase index, object error, str where) except -1:
-    """These ops do not count negative indices from the end."""
+    """Refuse negative indices, for ops that do not count them from the end."""
     cdef ssize i, bound = x.sizes[dim] if x.ndim_ > 0 else 1
     cdef const int64_t* at = <const int64_t*>memory_of(index)
     for i in range(index.numel_):

@@ -25,12 +25,12 @@ cdef str ELLIPSIS = "..."
 
 
 cdef object sizes_of(TensorBase x):
-    """Its shape, whatever a subclass says of that."""
+    """The shape of x, whatever a subclass says of that."""
     return make_size(x.ndim_, x.sizes)
 
 
 cdef Py_ssize_t size_of(TensorBase x, int d) except -1:
-    """Its size in dimension d, which it has."""
+    """The size of x in dimension d, which it has."""
     return x.sizes[d]
 
 
