@@ -14,6 +14,7 @@ TENSORLAB_DEBUG         1 builds with bounds and None checks under the address a
 What was decided is written to tensorlab/_build_info.py, which `tensorlab.__config__.show()` prints.
 """
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -28,6 +29,8 @@ from setuptools.command.build_py import build_py
 ROOT = Path(__file__).resolve().parent
 PACKAGE = "tensorlab"
 NEEDS_NUMPY_HEADERS = {"tensorlab._core.interop.arrays"}
+SCALAR_EXPRESSIONS = f"{PACKAGE}/_core/scalar.py"
+INCLUDED_BY_LOOPS = [f"{PACKAGE}/_core/scalar_loops.h", f"{PACKAGE}/_core/loops/tl_math.h"]
 
 DIRECTIVES = {
     "language_level": 3,
@@ -140,6 +143,29 @@ def find_extensions():
             include_dirs.append(numpy.get_include())
         extensions.append(Extension(name, [source.as_posix()], include_dirs=include_dirs))
     return extensions
+
+
+def write_loops(extensions, folder):
+    """Write the inner loops of pointwise ops, made from the expressions in their declarations.
+
+    A module `elementary.pyx` with such ops includes "elementary_loops.h", which lies in `folder`. Only files whose text
+    has changed are written, so that only their modules are compiled again. Returns {name of an extension: its header}.
+    """
+    specification = importlib.util.spec_from_file_location("scalar", ROOT / SCALAR_EXPRESSIONS)
+    scalar = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(scalar)
+    written = {}
+    for extension in extensions:
+        (source,) = extension.sources
+        text = scalar.loops_header(Path(source).read_text(encoding="utf-8"), source)
+        if text is None:
+            continue
+        header = Path(folder, f"{Path(source).stem}_loops.h")
+        if not header.exists() or header.read_text(encoding="utf-8") != text:
+            header.parent.mkdir(parents=True, exist_ok=True)
+            header.write_text(text, encoding="utf-8")
+        written[extension.name] = header.as_posix()
+    return written
 
 
 class Compiler:
@@ -335,6 +361,7 @@ class BuildExtensions(build_ext):
             f"threads {'on' if facts['threads'] else 'off'}, {len(self.extensions)} modules",
             flush=True,
         )
+        loops = write_loops(self.extensions, os.path.join(self.build_temp, "loops"))
         generated = cythonize(
             list(self.extensions),
             build_dir=build_dir,
@@ -346,6 +373,10 @@ class BuildExtensions(build_ext):
         for extension in self.extensions:
             extension.sources = by_name[extension.name].sources
             extension.depends = by_name[extension.name].depends
+            if extension.name in loops:
+                header = loops[extension.name]
+                extension.depends = [*extension.depends, header, *INCLUDED_BY_LOOPS]
+                extension.include_dirs = [*extension.include_dirs, os.path.dirname(header)]
             extension.extra_compile_args = flags
             extension.extra_link_args = link_flags
         if is_set("TENSORLAB_CAPABILITIES"):

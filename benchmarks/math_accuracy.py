@@ -24,6 +24,9 @@ from pathlib import Path
 
 import numpy as np
 from scipy import special
+from tensorlab._core.dispatch.op import REGISTRY
+
+from tensorlab._core import scalar
 
 HEADER = Path(__file__).resolve().parents[1] / "tensorlab" / "_core" / "loops" / "tl_math.h"
 FLAGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
@@ -51,21 +54,28 @@ REFERENCES = {
     "sin": np.sin,
     "cos": np.cos,
 }
-BY_ARRAY = ["log", "sin", "cos"]  # these have array functions of their own
-PLAIN = [name for name in REFERENCES if name not in BY_ARRAY]
+BY_ARRAY = ["log"]  # it has an array function of its own
+GUARDED = ["sin", "cos"]  # their loops look for huge angles first, as the ops' do
+PLAIN = [name for name in REFERENCES if name not in (*BY_ARRAY, *GUARDED)]
 
 
 def loops_source():
     """C source, one function a line: `void expf_loop(const float *x, float *out, ptrdiff_t n)`."""
-    lines = ['#include "tl_math.h"']
-    for real, suffix in (("float", "f"), ("double", "")):
-        for name in PLAIN + BY_ARRAY:
-            one_by_one = f"for (ptrdiff_t i = 0; i < n; i++) out[i] = tl_{name}{suffix}(x[i]);"
-            at_once = f"tl_{name}{suffix}_array(x, 1, out, 1, n);"
-            lines.append(
-                f"void {name}{suffix}_loop(const {real} *x, {real} *out, ptrdiff_t n) "
-                f"{{ {at_once if name in BY_ARRAY else one_by_one} }}"
-            )
+    lines = ['#include "tl_math.h"', '#include "scalar_loops.h"']
+    for real, suffix, dtype in (("float", "f", "float32"), ("double", "", "float64")):
+        bodies = {
+            name: f"for (ptrdiff_t i = 0; i < count; i++) out[i] = tl_{name}{suffix}(x[i]);"
+            for name in PLAIN
+        }
+        for name in BY_ARRAY:
+            bodies[name] = f"tl_{name}{suffix}_array(x, out, count);"
+        for name in GUARDED:
+            text = scalar.loop_body(REGISTRY[name].scalar, dtype, ["x"])
+            bodies[name] = " ".join(text.split())
+        lines += [
+            f"void {name}{suffix}_loop(const {real} *x, {real} *out, ptrdiff_t count) {{ {body} }}"
+            for name, body in bodies.items()
+        ]
     return "\n".join(lines) + "\n"
 
 

@@ -1,6 +1,6 @@
 """The operators, one family per file.
 
-Each op is one block: scalar body, loop, declaration, derivative, public function.
+Each op is one block: declaration with its formula, derivative, public function.
 """
 
 from tensorlab._capability import prefer_builds

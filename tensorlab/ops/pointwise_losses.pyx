@@ -2,12 +2,11 @@
 
 Every loss is a pointwise op and what `reduction` makes of it: the mean, the sum, or (none) all of them.
 """
-cimport tensorlab._core.loops.tl_math as tl_math
 from tensorlab._core.dispatch.dispatch cimport run_2, run_binary, run_ternary
-from tensorlab._core.dispatch.op cimport Op, floating_loops
+from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport check_same_place, same_numbers
-from tensorlab._core.dtypes cimport is_floating, real
-from tensorlab._core.layout cimport shape_text, ssize
+from tensorlab._core.dtypes cimport is_floating
+from tensorlab._core.layout cimport shape_text
 from tensorlab._core.tensor cimport TensorBase, alias, is_meta
 
 import math
@@ -15,6 +14,9 @@ import warnings
 
 from tensorlab.errors import DTypeError, ShapeError, TargetError
 from tensorlab.ops.reductions_of_losses import check_floating, named_reduction, reduced
+
+cdef extern from "pointwise_losses_loops.h":  # made from the expressions below: _core/scalar.py
+    const NamedLoops* tl_loops
 
 
 cdef int warn_of_broadcast(str where, TensorBase input, TensorBase target) except -1:
@@ -54,17 +56,9 @@ cdef int check_same_shape(str where, TensorBase input, TensorBase target) except
     return 0
 
 
-cdef inline real size_of(real x) noexcept nogil:
-    return x if x > 0 else -x
-
-
 # ---------------------------------------------------------------- mse_loss
-cdef void mse_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = (x[i] - y[i]) * (x[i] - y[i])
-
-cdef Op MSE_LOSS = Op("mse_loss(Tensor x, Tensor y) -> Tensor", dtype="promote")
-floating_loops(MSE_LOSS, &mse_loop[float], &mse_loop[double])
+cdef Op MSE_LOSS = Op("mse_loss(Tensor x, Tensor y) -> Tensor", dtype="promote",
+                      scalar={"floating": "(x - y) * (x - y)"})
 
 @MSE_LOSS.derivative("x")
 def mse_loss_derivative_x(grad, x, y):
@@ -95,12 +89,8 @@ def mse_loss(TensorBase input not None, TensorBase target not None, size_average
 
 
 # ---------------------------------------------------------------- mse_loss_backward
-cdef void mse_backward_loop(real* out, real* grad, real* x, real* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = grad[i] * (2 * (x[i] - y[i]))
-
-cdef Op MSE_LOSS_BACKWARD = Op("mse_loss_backward(Tensor grad, Tensor x, Tensor y) -> Tensor", dtype="promote")
-floating_loops(MSE_LOSS_BACKWARD, &mse_backward_loop[float], &mse_backward_loop[double])
+cdef Op MSE_LOSS_BACKWARD = Op("mse_loss_backward(Tensor grad, Tensor x, Tensor y) -> Tensor",
+                               dtype="promote", scalar={"floating": "grad * (2.0 * (x - y))"})
 
 @MSE_LOSS_BACKWARD.derivative("grad")
 def mse_loss_backward_derivative_grad(grad, x, y):
@@ -137,14 +127,8 @@ def l1_loss(TensorBase input not None, TensorBase target not None, size_average=
 
 
 # ---------------------------------------------------------------- huber_loss
-cdef void huber_loop(real* out, real* x, real* y, real* delta, ssize n) noexcept nogil:
-    cdef real size
-    for i in range(n):
-        size = size_of(x[i] - y[i])
-        out[i] = <real>0.5 * size * size if size < delta[i] else delta[i] * (size - <real>0.5 * delta[i])
-
-cdef Op HUBER_LOSS = Op("huber_loss(Tensor x, Tensor y, float delta=1.0) -> Tensor", dtype="promote")
-floating_loops(HUBER_LOSS, &huber_loop[float], &huber_loop[double])
+cdef Op HUBER_LOSS = Op("huber_loss(Tensor x, Tensor y, float delta=1.0) -> Tensor",
+                        dtype="promote", scalar={"floating": "huber#(x - y, delta)"})
 
 @HUBER_LOSS.derivative("x")
 def huber_loss_derivative_x(grad, x, y, delta):
@@ -209,20 +193,11 @@ def smooth_l1_loss(TensorBase input not None, TensorBase target not None, size_a
 
 
 # ---------------------------------------------------------------- binary_cross_entropy
-cdef void bce_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
-    """The logarithms are kept above -100, so that a wrong certainty costs a lot but not infinitely much."""
-    cdef real yes, no
-    for i in range(n):
-        yes = tl_math.log(x[i])
-        no = tl_math.log1p(-x[i])
-        yes = yes if yes > -100 else -100
-        no = no if no > -100 else -100
-        out[i] = (y[i] - 1) * no - y[i] * yes
-
 # The losses alone, and the op, which looks at x first:
-cdef Op BCE_OF_PROBABILITIES = Op("binary_cross_entropy_of_probabilities(Tensor x, Tensor y) -> Tensor", dtype="promote",
-                                  grain=8192)
-floating_loops(BCE_OF_PROBABILITIES, &bce_loop[float], &bce_loop[double])
+cdef Op BCE_OF_PROBABILITIES = Op(
+    "binary_cross_entropy_of_probabilities(Tensor x, Tensor y) -> Tensor",
+    dtype="promote", scalar={"floating": "cross_entropy#(x, y)"},
+    grain=8192)
 
 cdef Op BINARY_CROSS_ENTROPY = Op("binary_cross_entropy(Tensor x, Tensor y) -> Tensor")
 
@@ -281,16 +256,12 @@ def binary_cross_entropy(TensorBase input not None, TensorBase target not None, 
 
 
 # ---------------------------------------------------------------- binary_cross_entropy_with_logits
-cdef void bce_logits_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
-    """log(1 + exp(x)) - x * y, where log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), whose exp cannot overflow."""
-    cdef real size
-    for i in range(n):
-        size = size_of(x[i])
-        out[i] = ((x[i] if x[i] > 0 else <real>0) - x[i] * y[i]) + tl_math.softplus(-size)
-
-cdef Op BCE_WITH_LOGITS = Op("binary_cross_entropy_with_logits(Tensor x, Tensor y) -> Tensor", dtype="promote",
-                             grain=8192)
-floating_loops(BCE_WITH_LOGITS, &bce_logits_loop[float], &bce_logits_loop[double])
+# log(1 + exp(x)) - x * y, where log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), whose exp cannot overflow.
+cdef Op BCE_WITH_LOGITS = Op(
+    "binary_cross_entropy_with_logits(Tensor x, Tensor y) -> Tensor",
+    dtype="promote",
+    scalar={"floating": "((x > 0 ? x : (T)0) - x * y) + tl_softplus@(-(x > 0 ? x : -x))"},
+    grain=8192)
 
 @BCE_WITH_LOGITS.derivative("x")
 def binary_cross_entropy_with_logits_derivative_x(grad, x, y):
@@ -398,3 +369,6 @@ def poisson_nll_loss(TensorBase input not None, TensorBase target not None, bint
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
         losses = losses + stirling.masked_fill(target <= 1, 0)
     return reduced("poisson_nll_loss", losses, reduction)
+
+
+set_loops(tl_loops)

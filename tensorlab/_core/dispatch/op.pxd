@@ -32,6 +32,11 @@ cdef extern from "Python.h":
     ctypedef object (*call_function "vectorcallfunc")(PyObject* function, PyObject** arguments, size_t n, PyObject* names)
     call_function find_call "PyVectorcall_Function"(object function) noexcept
 
+cdef extern from "scalar_loops.h":
+    ctypedef struct NamedLoops:
+        const char* name
+        void* loops[NUM_DTYPES]
+
 cdef class Op:
     cdef readonly str name              # "mul"
     cdef readonly str schema            # "mul(Tensor x, Tensor y) -> Tensor"
@@ -62,6 +67,7 @@ cdef class Op:
     cdef readonly bint wraps_numbers    # a number stands for a 0-d tensor, and has an edge to nowhere
     cdef readonly bint is_modular       # on integers, a number that is wrapped first gives the same as a result that is wrapped
     cdef readonly int dtype_rule
+    cdef readonly object scalar         # what a pointwise op computes of one element, in C (scalar.py), or None
     cdef readonly bint exact_out        # out= must have the type of the result: it is not cast
     # loop(out, operand, ..., n) over rows of n elements that lie next to each other, by the type it computes in (see
     # iterator.pxd); NULL: not implemented for that type
@@ -87,7 +93,5 @@ cdef class Op:
 ctypedef object (*run_function)(Op op, PyObject** arguments, int n)
 cdef int set_run(run_function function) except -1
 cdef Op inplace_op(Op op)
+cdef int set_loops(const NamedLoops* made) except -1
 cdef void floating_loops(Op op, void* float32, void* float64) noexcept
-cdef void integer_loops(Op op, void* uint8, void* int8, void* int16, void* int32, void* int64, void* boolean=*) noexcept
-cdef void number_loops(Op op, void* uint8, void* int8, void* int16, void* int32, void* int64, void* float32, void* float64,
-                       void* boolean=*) noexcept

@@ -34,17 +34,20 @@ It may return the broadcast shape and the promoted type: the engine sums and cas
 input it belongs to (engine.validate_grad). It is written in tensor operations, so that it can be differentiated again; with
 `grad * y`, or in the most frequent ops with `run_binary(MUL, grad, y)`, which saves 40 ns.
 
-The block of a pointwise op is a loop, this declaration, `floating_loops` or `number_loops`, the derivatives, the public function,
-which calls `run_unary(TANH, input, out)`, and `tanh_ = inplace_function(TANH, tanh)`.
+The block of a pointwise op is this declaration, with the formula of one element (`scalar`, see scalar.py), the derivatives, the
+public function, which calls `run_unary(TANH, input, out)`, and `tanh_ = inplace_function(TANH, tanh)`. The loops are made from
+the formula when tensorlab is built; `set_loops`, at the end of the file, hands them over. What a formula cannot say (a call of
+SciPy, a search of the row for special arguments) is a loop in the block, given by `floating_loops`.
 
 Adding an op touches four places: its block in a file under ops/ (copy the one of `tanh`), a line in _tensor.py for the method
 and in __init__.py for the function, and its entry in tests/ops/samples_*.py.
 """
 cimport cython
 from cpython.object cimport PyObject
+from libc.string cimport memcpy
 
 from tensorlab._core.dispatch.operands cimport as_number
-from tensorlab._core.dtypes cimport BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, UINT8
+from tensorlab._core.dtypes cimport FLOAT32, FLOAT64
 from tensorlab._core.state.devices cimport MAX_DEVICES, ON_CPU
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase
 
@@ -66,6 +69,7 @@ cdef class Op:
     ----------
     schema : str, such as "mul(Tensor x, Tensor y) -> Tensor", in PyTorch's schema language (schema.py)
     dtype : "promote", "floating" or "compare", for pointwise ops only
+    scalar : str, Guarded, or dict of them by type: what a pointwise op computes of one element, in C (scalar.py)
     node : str, PyTorch's name of the backward node; "MulBackward0" unless given
     public : dict, what PyTorch calls parameters: `_saved_mat2` of a node. x is self and y is other unless given
     constants : dict, arguments of PyTorch's op that are the same in all calls of this one, such as the exponent of a square
@@ -77,7 +81,7 @@ cdef class Op:
     exact_out : bool, whether out= must have exactly the type of the result, where PyTorch does not cast
     """
 
-    def __init__(self, str schema, *, str dtype=None, str node=None, dict public=None, dict constants=None,
+    def __init__(self, str schema, *, str dtype=None, object scalar=None, str node=None, dict public=None, dict constants=None,
                  Py_ssize_t grain=32768, wraps_numbers=None, bint is_modular=False, bint exact_out=False,
                  int differentiable=MAX_RESULTS, bint records_itself=False):
         name, _, rest = schema.partition("(")
@@ -92,6 +96,7 @@ cdef class Op:
         self.public_names = {"x": "self", "y": "other", **(public or {})}
         self.constants = constants or {}
         self.is_pointwise = dtype is not None
+        self.scalar = scalar
         self.wraps_numbers = self.arity == 2 and self.is_pointwise if wraps_numbers is None else wraps_numbers
         self.dtype_rule = DTYPE_RULES[dtype or "promote"]
         self.is_modular = is_modular
@@ -303,22 +308,17 @@ cdef Op inplace_op(Op op):
 
 
 # ---------------------------------------------------------------- its loops, by type
+cdef int set_loops(const NamedLoops* made) except -1:
+    """Give ops the loops that were made from their scalar expressions when tensorlab was built."""
+    cdef Op op
+    while made.name != NULL:
+        op = REGISTRY[(<bytes>made.name).decode()]
+        memcpy(op.loops, made.loops, sizeof(op.loops))
+        made += 1
+    return 0
+
+
 cdef void floating_loops(Op op, void* float32, void* float64) noexcept:
+    """Give an op loops of its own."""
     op.loops[FLOAT32] = float32
     op.loops[FLOAT64] = float64
-
-
-cdef void integer_loops(Op op, void* uint8, void* int8, void* int16, void* int32, void* int64, void* boolean=NULL) noexcept:
-    op.loops[BOOL] = boolean
-    op.loops[UINT8] = uint8
-    op.loops[INT8] = int8
-    op.loops[INT16] = int16
-    op.loops[INT32] = int32
-    op.loops[INT64] = int64
-
-
-cdef void number_loops(Op op, void* uint8, void* int8, void* int16, void* int32, void* int64, void* float32, void* float64,
-                       void* boolean=NULL) noexcept:
-    """All types of `number`, in its order, and bool if the op is for it, too."""
-    integer_loops(op, uint8, int8, int16, int32, int64, boolean)
-    floating_loops(op, float32, float64)

@@ -17,8 +17,8 @@
    costs 0.5). tests/core/test_tl_math.py holds them to it, benchmarks/math_accuracy.py measures
    error and speed, tools/fit_math.py finds the coefficients.
 
-   A plain loop over tl_sin or tl_cos is not vectorised, since they call libm for huge angles:
-   use tl_sin_array and its siblings at the end. */
+   A plain loop over tl_sin or tl_cos is not vectorised, since they call libm for huge angles: see the
+   expressions of the ops (ops/pointwise/trigonometry.pyx). */
 #ifndef TL_MATH_H
 #define TL_MATH_H
 #ifdef __FAST_MATH__
@@ -499,45 +499,23 @@ static inline double tl_sin(double x) { return tl_is_huge(x) ? sin(x) : tl_sin_n
 static inline double tl_cos(double x) { return tl_is_huge(x) ? cos(x) : tl_sin_near(x, 1); }
 
 /* ------------------------------------------------------------------------------------ arrays
-   A call to libm keeps a loop from being vectorised, and the selects for special arguments are
-   a quarter of log. So each block of an array is first searched for such an argument, and only
-   a block that has one goes through the function that knows them all. Steps are in elements;
-   `out` may be `x` with the same step, but must not overlap it otherwise. */
+   The selects for special arguments are a quarter of log. So each block of an array is first searched
+   for such an argument, and only a block that has one goes through the function that knows them all.
+   `out` may be `x`, but must not overlap it otherwise. */
 #define TL_ARRAY(function, real, is_special, usual, any)                                  \
-    static inline void function(const real *x, ptrdiff_t stride_x, real *out,             \
-                                ptrdiff_t stride_out, ptrdiff_t n) {                      \
+    static inline void function(const real *x, real *out, ptrdiff_t n) {                  \
         for (ptrdiff_t start = 0; start < n; start += 256) {                              \
-            ptrdiff_t count = n - start < 256 ? n - start : 256;                          \
-            const real *from = x + start * stride_x;                                      \
-            real *to = out + start * stride_out;                                          \
+            ptrdiff_t stop = n - start < 256 ? n : start + 256;                           \
             int has_special = 0;                                                          \
-            for (ptrdiff_t i = 0; i < count; i++)                                         \
-                has_special |= is_special(from[i * stride_x]);                            \
+            for (ptrdiff_t i = start; i < stop; i++) has_special |= is_special(x[i]);     \
             if (has_special) {                                                            \
-                for (ptrdiff_t i = 0; i < count; i++)                                     \
-                    to[i * stride_out] = any(from[i * stride_x]);                         \
-            } else if (stride_x == 1 && stride_out == 1) {                                \
-                for (ptrdiff_t i = 0; i < count; i++)                                     \
-                    to[i] = usual(from[i]);                                               \
+                for (ptrdiff_t i = start; i < stop; i++) out[i] = any(x[i]);              \
             } else {                                                                      \
-                for (ptrdiff_t i = 0; i < count; i++)                                     \
-                    to[i * stride_out] = usual(from[i * stride_x]);                       \
+                for (ptrdiff_t i = start; i < stop; i++) out[i] = usual(x[i]);            \
             }                                                                             \
         }                                                                                 \
     }
-#define TL_NEAR_SINF(x) tl_sin_nearf(x, 0)
-#define TL_NEAR_COSF(x) tl_sin_nearf(x, 1)
-#define TL_NEAR_SIN(x) tl_sin_near(x, 0)
-#define TL_NEAR_COS(x) tl_sin_near(x, 1)
-TL_ARRAY(tl_sinf_array, float, tl_is_hugef, TL_NEAR_SINF, tl_sinf)
-TL_ARRAY(tl_cosf_array, float, tl_is_hugef, TL_NEAR_COSF, tl_cosf)
-TL_ARRAY(tl_sin_array, double, tl_is_huge, TL_NEAR_SIN, tl_sin)
-TL_ARRAY(tl_cos_array, double, tl_is_huge, TL_NEAR_COS, tl_cos)
 TL_ARRAY(tl_logf_array, float, tl_log_is_specialf, tl_log_usualf, tl_logf)
 TL_ARRAY(tl_log_array, double, tl_log_is_special, tl_log_usual, tl_log)
 #undef TL_ARRAY
-#undef TL_NEAR_SINF
-#undef TL_NEAR_COSF
-#undef TL_NEAR_SIN
-#undef TL_NEAR_COS
 #endif

@@ -1,7 +1,7 @@
 """Fusion, the loop IR and C: from a functional graph to kernels (schedule.py).
 
-Read them in this order: expressions.py (what an op computes), index_maps.py (which elements),
-values.py (both together), loop_ir.py, pointwise.py, fusion.py, schedule.py. Then blocks.py, which is
+What an op computes, its declaration says (_core/scalar.py). Read these in this order: index_maps.py (which
+elements), values.py (both together), loop_ir.py, pointwise.py, fusion.py, schedule.py. Then blocks.py, which is
 for machines without a C compiler.
 """
 

@@ -7,19 +7,10 @@ that has been rounded to the half type, and only loads and stores meet the 16 bi
 import math
 import struct
 
-# What a value of each type is stored as, and what it is calculated in.
-STORED = {
-    "bool": "uint8_t",
-    "uint8": "uint8_t",
-    "int8": "int8_t",
-    "int16": "int16_t",
-    "int32": "int32_t",
-    "int64": "int64_t",
-    "float16": "uint16_t",
-    "bfloat16": "uint16_t",
-    "float32": "float",
-    "float64": "double",
-}
+from tensorlab._core.scalar import C_TYPES
+
+# What a value of each type is stored as; what it is calculated in is c_type.
+STORED = {**C_TYPES, "float16": "uint16_t", "bfloat16": "uint16_t"}
 HALF_NAMES = {"float16": "half", "bfloat16": "bfloat"}
 INTEGER_BITS = {"uint8": 8, "int8": 8, "int16": 16, "int32": 32, "int64": 64}
 
@@ -36,13 +27,6 @@ def c_type(dtype):
 
 def is_floating(dtype):
     return dtype.startswith(("float", "bfloat"))
-
-
-def kind_of(dtype):
-    """Return the row of the expression table that a type belongs to."""
-    if dtype == "bool":
-        return "bool"
-    return "floating" if is_floating(dtype) else "integer"
 
 
 # ------------------------------------------------------------------------------------------------ literals

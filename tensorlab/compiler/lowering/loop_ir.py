@@ -7,7 +7,7 @@
     If          if (is_unusual) { ... }
     Function    the kernel, with the ABI of plan.pyx
 
-Expressions are C text: they are built once, from the table in expressions.py, and nothing takes them
+Expressions are C text: they are built once, from those that the ops declare, and nothing takes them
 apart again.
 """
 

@@ -8,23 +8,23 @@ from typing import NamedTuple
 
 from tensorlab._core.dispatch.op import REGISTRY
 from tensorlab._core.dtypes import DTYPES, get_default_dtype, promote_types
+from tensorlab._core.scalar import (
+    Guarded,
+    calls_libm,
+    condition_of,
+    cost_of,
+    expression_of,
+    kind_of,
+    spelled,
+)
 from tensorlab.compiler.lowering import index_maps
 from tensorlab.compiler.lowering.c_types import (
     c_type,
     converted,
     is_floating,
     kernel_dtype,
-    kind_of,
     literal,
     rounded,
-)
-from tensorlab.compiler.lowering.expressions import (
-    CALLS_LIBM,
-    UNCONVERTED,
-    Guarded,
-    cost_of,
-    expression_of,
-    spelled,
 )
 from tensorlab.compiler.lowering.index_maps import op_name
 from tensorlab.compiler.lowering.loop_ir import Assign, Declare, Load
@@ -67,7 +67,7 @@ def has_expression(node):
         return False
     if not any(is_value(one) for one in node.args):
         return False
-    return expression_of(node.target.name, compute_dtype(node)) is not None
+    return expression_of(node.target.scalar, compute_dtype(node)) is not None
 
 
 def stays_in_memory(node):
@@ -210,26 +210,26 @@ class Values:
         return converted(self.get(argument, own), dtype_of(argument), dtype)
 
     def compute(self, node, index_map):
-        name, dtype = op_name(node), compute_dtype(node)
+        dtype = compute_dtype(node)
+        template = expression_of(node.target.scalar, dtype)
         operands = {}
         for parameter, argument in zip(node.target.params, node.args, strict=False):
             wanted = dtype
-            if (name, parameter) in UNCONVERTED and is_value(argument):
+            if parameter == condition_of(template) and is_value(argument):
                 wanted = dtype_of(argument)
             text = self.operand(argument, index_map, wanted)
-            if not is_value(argument) and name in CALLS_LIBM:
+            if not is_value(argument) and calls_libm(template, dtype):
                 text = self.constant(argument, wanted)
             elif not text.isidentifier() and is_value(argument):
                 text = self.converted_once(text, wanted)
             operands[parameter] = text
-        template = expression_of(name, dtype)
         is_guarded = isinstance(template, Guarded)
         usual, *others = [
             spelled(part, dtype, operands) for part in (template if is_guarded else [template])
         ]
         variable = self.declare(node, self.result(node, usual))
-        self.cost += cost_of(name)
-        if cost_of(name) > 1:
+        self.cost += cost_of(template)
+        if cost_of(template) > 1:
             self.costly.add(variable)
         if not is_guarded:
             return variable

@@ -2,9 +2,6 @@
 
 Division has its own file, and so have powers, absolute values and signs, and sums that scale what they add (addcmul, lerp).
 """
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
-
-cimport tensorlab._core.loops.c_math as c_math
 from tensorlab._core.dispatch.dispatch cimport (
     run_binary,
     run_binary_inplace,
@@ -13,10 +10,9 @@ from tensorlab._core.dispatch.dispatch cimport (
     run_unary,
     run_unary_inplace,
 )
-from tensorlab._core.dispatch.op cimport Op, number_loops
+from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport factor_of_type, is_operand
-from tensorlab._core.dtypes cimport BOOL, dtype_code, number
-from tensorlab._core.layout cimport ssize
+from tensorlab._core.dtypes cimport BOOL, dtype_code
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pointwise.common cimport is_bool, old_order
 
@@ -24,19 +20,13 @@ from tensorlab._core.dispatch.operands import result_type
 from tensorlab.errors import DTypeError
 from tensorlab.ops.pointwise.common import inplace_function
 
+cdef extern from "arithmetic_loops.h":      # made from the expressions below: _core/scalar.py
+    const NamedLoops* tl_loops
+
 
 # ---------------------------------------------------------------- add
-cdef void add_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] + y[i]
-
-cdef void add_bool_loop(uint8_t* out, uint8_t* x, uint8_t* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] | y[i]
-
-cdef Op ADD = Op("add(Tensor x, Tensor y) -> Tensor", dtype="promote", is_modular=True)
-number_loops(ADD, &add_loop[uint8_t], &add_loop[int8_t], &add_loop[int16_t], &add_loop[int32_t],
-             &add_loop[int64_t], &add_loop[float], &add_loop[double], &add_bool_loop)
+cdef Op ADD = Op("add(Tensor x, Tensor y) -> Tensor", dtype="promote",
+                 scalar={"bool": "x | y", "number": "x + y"}, is_modular=True)
 
 @ADD.derivative("x")
 def add_derivative_x(grad):
@@ -95,18 +85,12 @@ def add_operator_(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- add_scaled
-cdef void add_scaled_loop(number* out, number* x, number* y, number* alpha, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = c_math.fma(alpha[i], y[i], x[i])
-
-cdef void add_scaled_bool_loop(uint8_t* out, uint8_t* x, uint8_t* y, uint8_t* alpha, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] | (alpha[i] & y[i])
-
-cdef Op ADD_SCALED = Op("add_scaled(Tensor x, Tensor y, Scalar alpha) -> Tensor", dtype="promote", node="AddBackward0")
-number_loops(ADD_SCALED, &add_scaled_loop[uint8_t], &add_scaled_loop[int8_t],
-             &add_scaled_loop[int16_t], &add_scaled_loop[int32_t], &add_scaled_loop[int64_t],
-             &add_scaled_loop[float], &add_scaled_loop[double], &add_scaled_bool_loop)
+cdef Op ADD_SCALED = Op("add_scaled(Tensor x, Tensor y, Scalar alpha) -> Tensor",
+                        dtype="promote",
+                        scalar={"bool": "x | (alpha & y)",
+                                "floating": "fma@(alpha, y, x)",
+                                "integer": "alpha * y + x"},
+                        node="AddBackward0")
 
 @ADD_SCALED.derivative("x")
 def add_scaled_derivative_x(grad):
@@ -128,14 +112,11 @@ cdef object checked_alpha(str where, object x, object y, object alpha):
 
 
 # ---------------------------------------------------------------- sub_scaled
-cdef void sub_scaled_loop(number* out, number* x, number* y, number* alpha, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = c_math.fma(<number>-alpha[i], y[i], x[i])
-
-cdef Op SUB_SCALED = Op("sub_scaled(Tensor x, Tensor y, Scalar alpha) -> Tensor", dtype="promote", node="SubBackward0")
-number_loops(SUB_SCALED, &sub_scaled_loop[uint8_t], &sub_scaled_loop[int8_t],
-             &sub_scaled_loop[int16_t], &sub_scaled_loop[int32_t], &sub_scaled_loop[int64_t],
-             &sub_scaled_loop[float], &sub_scaled_loop[double])
+cdef Op SUB_SCALED = Op("sub_scaled(Tensor x, Tensor y, Scalar alpha) -> Tensor",
+                        dtype="promote",
+                        scalar={"floating": "fma@(-alpha, y, x)",
+                                "integer": "(T)-alpha * y + x"},
+                        node="SubBackward0")
 
 @SUB_SCALED.derivative("x")
 def sub_scaled_derivative_x(grad):
@@ -147,13 +128,8 @@ def sub_scaled_derivative_y(grad, alpha):
 
 
 # ---------------------------------------------------------------- sub
-cdef void sub_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] - y[i]
-
-cdef Op SUB = Op("sub(Tensor x, Tensor y) -> Tensor", dtype="promote", is_modular=True)
-number_loops(SUB, &sub_loop[uint8_t], &sub_loop[int8_t], &sub_loop[int16_t], &sub_loop[int32_t],
-             &sub_loop[int64_t], &sub_loop[float], &sub_loop[double])
+cdef Op SUB = Op("sub(Tensor x, Tensor y) -> Tensor", dtype="promote",
+                 scalar={"number": "x - y"}, is_modular=True)
 
 @SUB.derivative("x")
 def sub_derivative_x(grad):
@@ -212,13 +188,8 @@ def rsub(TensorBase input not None, other, alpha=1):
         return run_binary(RSUB, input, other)
     return sub(other, input, alpha=alpha)
 
-cdef void rsub_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
-    sub_loop(out, y, x, n)
-
-cdef Op RSUB = Op("rsub(Tensor x, Tensor y) -> Tensor", dtype="promote", is_modular=True,
-                  node="RsubBackward1")
-number_loops(RSUB, &rsub_loop[uint8_t], &rsub_loop[int8_t], &rsub_loop[int16_t],
-             &rsub_loop[int32_t], &rsub_loop[int64_t], &rsub_loop[float], &rsub_loop[double])
+cdef Op RSUB = Op("rsub(Tensor x, Tensor y) -> Tensor", dtype="promote",
+                  scalar={"number": "y - x"}, is_modular=True, node="RsubBackward1")
 
 @RSUB.derivative("x")
 def rsub_derivative_x(grad):
@@ -251,17 +222,8 @@ def sub_operator_(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- mul
-cdef void mul_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] * y[i]
-
-cdef void mul_bool_loop(uint8_t* out, uint8_t* x, uint8_t* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] & y[i]
-
-cdef Op MUL = Op("mul(Tensor x, Tensor y) -> Tensor", dtype="promote", is_modular=True)
-number_loops(MUL, &mul_loop[uint8_t], &mul_loop[int8_t], &mul_loop[int16_t], &mul_loop[int32_t],
-             &mul_loop[int64_t], &mul_loop[float], &mul_loop[double], &mul_bool_loop)
+cdef Op MUL = Op("mul(Tensor x, Tensor y) -> Tensor", dtype="promote",
+                 scalar={"bool": "x & y", "number": "x * y"}, is_modular=True)
 
 @MUL.derivative("x")
 def mul_derivative_x(grad, y):
@@ -306,13 +268,8 @@ def mul_operator_(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- neg, positive
-cdef void neg_loop(number* out, number* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = -x[i]
-
-cdef Op NEG = Op("neg(Tensor x) -> Tensor", dtype="promote", exact_out=True)
-number_loops(NEG, &neg_loop[uint8_t], &neg_loop[int8_t], &neg_loop[int16_t], &neg_loop[int32_t],
-             &neg_loop[int64_t], &neg_loop[float], &neg_loop[double])
+cdef Op NEG = Op("neg(Tensor x) -> Tensor", dtype="promote", scalar={"number": "-x"},
+                 exact_out=True)
 
 @NEG.derivative("x")
 def neg_derivative(grad):
@@ -363,3 +320,6 @@ def positive(TensorBase input not None):
 multiply, multiply_ = mul, mul_
 negative, negative_ = neg, neg_
 subtract, subtract_ = sub, sub_
+
+
+set_loops(tl_loops)

@@ -1,7 +1,5 @@
 """Bounds and extremes of pairs: clamp, maximum, minimum, fmax, fmin. nan wins in all but the last two."""
 from cpython.object cimport PyObject
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
-from libc.string cimport memcpy
 
 from tensorlab._core.dispatch.dispatch cimport (
     run_binary,
@@ -10,25 +8,18 @@ from tensorlab._core.dispatch.dispatch cimport (
     run_ternary,
     run_ternary_inplace,
 )
-from tensorlab._core.dispatch.op cimport Op, floating_loops, number_loops
+from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport promoted_dtype
 from tensorlab._core.dispatch.out_argument cimport check_out_dtype
-from tensorlab._core.dtypes cimport number, real
-from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
-from tensorlab.ops.pointwise.common cimport at_least, at_most
+
+cdef extern from "bounds_loops.h":          # made from the expressions below: _core/scalar.py
+    const NamedLoops* tl_loops
 
 
 # ---------------------------------------------------------------- clamp
-cdef void clamp_loop(number* out, number* x, number* low, number* high, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = at_most(at_least(x[i], low[i]), high[i])
-
 cdef Op CLAMP = Op("clamp(Tensor x, Tensor min, Tensor max) -> Tensor", dtype="promote",
-                   node="ClampBackward1")
-number_loops(CLAMP, &clamp_loop[uint8_t], &clamp_loop[int8_t], &clamp_loop[int16_t],
-             &clamp_loop[int32_t], &clamp_loop[int64_t], &clamp_loop[float],
-             &clamp_loop[double])
+                   scalar={"number": "clamp#(x, min, max)"}, node="ClampBackward1")
 
 @CLAMP.derivative("x")
 def clamp_derivative_x(grad, x, min, max):
@@ -87,14 +78,12 @@ def clamp_(TensorBase input not None, min=None, max=None):
 
 
 # ---------------------------------------------------------------- clamp_backward
-cdef void clamp_backward_loop(real* out, real* x, real* low, real* high, real* grad, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = grad[i] if (x[i] >= low[i]) & (x[i] <= high[i]) else 0
-
 # x comes first, because the gradient takes over its order of dimensions, as in PyTorch.
-cdef Op CLAMP_BACKWARD = Op("clamp_backward(Tensor x, Tensor min, Tensor max, Tensor grad) -> Tensor", dtype="promote",
-                            wraps_numbers=True)
-floating_loops(CLAMP_BACKWARD, &clamp_backward_loop[float], &clamp_backward_loop[double])
+cdef Op CLAMP_BACKWARD = Op(
+    "clamp_backward(Tensor x, Tensor min, Tensor max, Tensor grad) -> Tensor",
+    dtype="promote",
+    scalar={"floating": "(x >= min) & (x <= max) ? grad : 0"},
+    wraps_numbers=True)
 
 @CLAMP_BACKWARD.derivative("grad")
 def clamp_backward_derivative(grad, x, min, max):
@@ -102,20 +91,12 @@ def clamp_backward_derivative(grad, x, min, max):
 
 
 # ---------------------------------------------------------------- clamp_min
-cdef void clamp_min_loop(number* out, number* x, number* low, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = at_least(x[i], low[i])
-
 cdef Op CLAMP_MIN = Op("clamp_min(Tensor x, Tensor min) -> Tensor", dtype="promote",
-                       wraps_numbers=False)
-number_loops(CLAMP_MIN, &clamp_min_loop[uint8_t], &clamp_min_loop[int8_t],
-             &clamp_min_loop[int16_t], &clamp_min_loop[int32_t], &clamp_min_loop[int64_t],
-             &clamp_min_loop[float], &clamp_min_loop[double], &clamp_min_loop[uint8_t])
+                       scalar="at_least#(x, min)", wraps_numbers=False)
 
 # The same, as clamp runs it with this bound alone: PyTorch's node has another name then.
 cdef Op CLAMP_LOW = Op("clamp_low(Tensor x, Tensor min) -> Tensor", dtype="promote",
-                       node="ClampBackward1", wraps_numbers=False)
-memcpy(CLAMP_LOW.loops, CLAMP_MIN.loops, sizeof(CLAMP_LOW.loops))
+                       scalar="at_least#(x, min)", node="ClampBackward1", wraps_numbers=False)
 
 @CLAMP_LOW.derivative("x")
 @CLAMP_MIN.derivative("x")
@@ -142,20 +123,12 @@ def clamp_min_(TensorBase input not None, min):
 
 
 # ---------------------------------------------------------------- clamp_max
-cdef void clamp_max_loop(number* out, number* x, number* high, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = at_most(x[i], high[i])
-
 cdef Op CLAMP_MAX = Op("clamp_max(Tensor x, Tensor max) -> Tensor", dtype="promote",
-                       wraps_numbers=False)
-number_loops(CLAMP_MAX, &clamp_max_loop[uint8_t], &clamp_max_loop[int8_t],
-             &clamp_max_loop[int16_t], &clamp_max_loop[int32_t], &clamp_max_loop[int64_t],
-             &clamp_max_loop[float], &clamp_max_loop[double], &clamp_max_loop[uint8_t])
+                       scalar="at_most#(x, max)", wraps_numbers=False)
 
 # The same, as clamp runs it with this bound alone: PyTorch's node has another name then.
 cdef Op CLAMP_HIGH = Op("clamp_high(Tensor x, Tensor max) -> Tensor", dtype="promote",
-                        node="ClampBackward1", wraps_numbers=False)
-memcpy(CLAMP_HIGH.loops, CLAMP_MAX.loops, sizeof(CLAMP_HIGH.loops))
+                        scalar="at_most#(x, max)", node="ClampBackward1", wraps_numbers=False)
 
 @CLAMP_HIGH.derivative("x")
 @CLAMP_MAX.derivative("x")
@@ -182,12 +155,8 @@ def clamp_max_(TensorBase input not None, max):
 
 
 # ---------------------------------------------------------------- keep_grad
-cdef void keep_grad_loop(real* out, real* low, real* high, real* grad, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = grad[i] if low[i] <= high[i] else 0
-
-cdef Op KEEP_GRAD = Op("keep_grad(Tensor low, Tensor high, Tensor grad) -> Tensor", dtype="promote")
-floating_loops(KEEP_GRAD, &keep_grad_loop[float], &keep_grad_loop[double])
+cdef Op KEEP_GRAD = Op("keep_grad(Tensor low, Tensor high, Tensor grad) -> Tensor",
+                       dtype="promote", scalar={"floating": "low <= high ? grad : 0"})
 
 @KEEP_GRAD.derivative("grad")
 def keep_grad_derivative(grad, low, high):
@@ -195,14 +164,8 @@ def keep_grad_derivative(grad, low, high):
 
 
 # ---------------------------------------------------------------- maximum
-cdef void maximum_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = at_least(x[i], y[i])
-
-cdef Op MAXIMUM = Op("maximum(Tensor x, Tensor y) -> Tensor", dtype="promote")
-number_loops(MAXIMUM, &maximum_loop[uint8_t], &maximum_loop[int8_t], &maximum_loop[int16_t],
-             &maximum_loop[int32_t], &maximum_loop[int64_t], &maximum_loop[float],
-             &maximum_loop[double], &maximum_loop[uint8_t])
+cdef Op MAXIMUM = Op("maximum(Tensor x, Tensor y) -> Tensor", dtype="promote",
+                     scalar="at_least#(x, y)")
 
 @MAXIMUM.derivative("x")
 def maximum_derivative_x(grad, x, y):
@@ -223,14 +186,8 @@ def maximum(TensorBase input not None, TensorBase other not None, *, out=None):
 
 
 # ---------------------------------------------------------------- minimum
-cdef void minimum_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = at_most(x[i], y[i])
-
-cdef Op MINIMUM = Op("minimum(Tensor x, Tensor y) -> Tensor", dtype="promote")
-number_loops(MINIMUM, &minimum_loop[uint8_t], &minimum_loop[int8_t], &minimum_loop[int16_t],
-             &minimum_loop[int32_t], &minimum_loop[int64_t], &minimum_loop[float],
-             &minimum_loop[double], &minimum_loop[uint8_t])
+cdef Op MINIMUM = Op("minimum(Tensor x, Tensor y) -> Tensor", dtype="promote",
+                     scalar="at_most#(x, y)")
 
 @MINIMUM.derivative("x")
 def minimum_derivative_x(grad, x, y):
@@ -257,14 +214,8 @@ cdef object winners_grad(object grad, object equal, object loses):
 
 
 # ---------------------------------------------------------------- fmax
-cdef void fmax_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] if (x[i] >= y[i]) | (y[i] != y[i]) else y[i]
-
-cdef Op FMAX = Op("fmax(Tensor x, Tensor y) -> Tensor", dtype="promote")
-number_loops(FMAX, &fmax_loop[uint8_t], &fmax_loop[int8_t], &fmax_loop[int16_t],
-             &fmax_loop[int32_t], &fmax_loop[int64_t], &fmax_loop[float], &fmax_loop[double],
-             &fmax_loop[uint8_t])
+cdef Op FMAX = Op("fmax(Tensor x, Tensor y) -> Tensor", dtype="promote",
+                  scalar="(x >= y) | (y != y) ? x : y")
 
 @FMAX.derivative("x")
 def fmax_derivative_x(grad, x, y):
@@ -285,14 +236,8 @@ def fmax(TensorBase input not None, TensorBase other not None, *, out=None):
 
 
 # ---------------------------------------------------------------- fmin
-cdef void fmin_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] if (x[i] <= y[i]) | (y[i] != y[i]) else y[i]
-
-cdef Op FMIN = Op("fmin(Tensor x, Tensor y) -> Tensor", dtype="promote")
-number_loops(FMIN, &fmin_loop[uint8_t], &fmin_loop[int8_t], &fmin_loop[int16_t],
-             &fmin_loop[int32_t], &fmin_loop[int64_t], &fmin_loop[float], &fmin_loop[double],
-             &fmin_loop[uint8_t])
+cdef Op FMIN = Op("fmin(Tensor x, Tensor y) -> Tensor", dtype="promote",
+                  scalar="(x <= y) | (y != y) ? x : y")
 
 @FMIN.derivative("x")
 def fmin_derivative_x(grad, x, y):
@@ -314,3 +259,6 @@ def fmin(TensorBase input not None, TensorBase other not None, *, out=None):
 
 # another name that PyTorch has for the same function
 clip, clip_ = clamp, clamp_
+
+
+set_loops(tl_loops)

@@ -1,5 +1,5 @@
 """What several families of pointwise ops ask of their operands."""
-from tensorlab._core.dtypes cimport BOOL, is_floating, number
+from tensorlab._core.dtypes cimport BOOL, is_floating
 from tensorlab._core.tensor cimport TensorBase
 
 cdef int check_tensor(str where, str name, object x) except -1
@@ -19,11 +19,3 @@ cdef inline bint is_floating_operand(object x) noexcept:
     if isinstance(x, TensorBase):
         return is_floating((<TensorBase>x).dtype_)
     return isinstance(x, float)
-
-
-# A comparison with nan is false, so x stays if it is nan; `low != low` lets a bound that is nan win.
-cdef inline number at_least(number x, number low) noexcept nogil:
-    return low if (x < low) | (low != low) else x
-
-cdef inline number at_most(number x, number high) noexcept nogil:
-    return high if (x > high) | (high != high) else x

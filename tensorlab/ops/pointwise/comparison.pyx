@@ -1,14 +1,9 @@
 """Comparisons of pairs of elements (== != < <= > >=), tests for nan and inf, and closeness. Results are bool."""
-from libc.math cimport INFINITY
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memchr
 
-cimport tensorlab._core.loops.c_math as c_math
 from tensorlab._core.dispatch.dispatch cimport run_binary, run_quaternary, run_unary
-from tensorlab._core.dispatch.op cimport Op, floating_loops, number_loops
+from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport comparable, is_operand
-from tensorlab._core.dtypes cimport number, real
-from tensorlab._core.layout cimport ssize
 from tensorlab._core.state.modes cimport active_layers
 from tensorlab._core.tensor cimport TensorBase, memory_of
 from tensorlab.ops.pointwise.common cimport check_tensor
@@ -16,15 +11,12 @@ from tensorlab.ops.pointwise.common cimport check_tensor
 from tensorlab.errors import DTypeError
 from tensorlab.ops.pointwise.common import inplace_function
 
+cdef extern from "comparison_loops.h":      # made from the expressions below: _core/scalar.py
+    const NamedLoops* tl_loops
+
 
 # ---------------------------------------------------------------- eq
-cdef void eq_loop(uint8_t* out, number* x, number* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] == y[i]
-
-cdef Op EQ = Op("eq(Tensor x, Tensor y) -> Tensor", dtype="compare")
-number_loops(EQ, &eq_loop[uint8_t], &eq_loop[int8_t], &eq_loop[int16_t], &eq_loop[int32_t],
-             &eq_loop[int64_t], &eq_loop[float], &eq_loop[double], &eq_loop[uint8_t])
+cdef Op EQ = Op("eq(Tensor x, Tensor y) -> Tensor", dtype="compare", scalar="x == y")
 
 def eq(TensorBase input not None, other, *, out=None):
     """Is each element of `input` equal to that of `other`? `input == other`; broadcast, with a result of bools.
@@ -43,13 +35,7 @@ def eq_operator(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- ne
-cdef void ne_loop(uint8_t* out, number* x, number* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] != y[i]
-
-cdef Op NE = Op("ne(Tensor x, Tensor y) -> Tensor", dtype="compare")
-number_loops(NE, &ne_loop[uint8_t], &ne_loop[int8_t], &ne_loop[int16_t], &ne_loop[int32_t],
-             &ne_loop[int64_t], &ne_loop[float], &ne_loop[double], &ne_loop[uint8_t])
+cdef Op NE = Op("ne(Tensor x, Tensor y) -> Tensor", dtype="compare", scalar="x != y")
 
 def ne(TensorBase input not None, other, *, out=None):
     """Is each element of `input` different from that of `other`? `input != other`; broadcast, with a result of bools.
@@ -68,13 +54,7 @@ def ne_operator(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- lt
-cdef void lt_loop(uint8_t* out, number* x, number* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] < y[i]
-
-cdef Op LT = Op("lt(Tensor x, Tensor y) -> Tensor", dtype="compare")
-number_loops(LT, &lt_loop[uint8_t], &lt_loop[int8_t], &lt_loop[int16_t], &lt_loop[int32_t],
-             &lt_loop[int64_t], &lt_loop[float], &lt_loop[double], &lt_loop[uint8_t])
+cdef Op LT = Op("lt(Tensor x, Tensor y) -> Tensor", dtype="compare", scalar="x < y")
 
 def lt(TensorBase input not None, other, *, out=None):
     """Is each element of `input` less than that of `other`? `input < other`; broadcast, with a result of bools.
@@ -93,13 +73,7 @@ def lt_operator(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- le
-cdef void le_loop(uint8_t* out, number* x, number* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] <= y[i]
-
-cdef Op LE = Op("le(Tensor x, Tensor y) -> Tensor", dtype="compare")
-number_loops(LE, &le_loop[uint8_t], &le_loop[int8_t], &le_loop[int16_t], &le_loop[int32_t],
-             &le_loop[int64_t], &le_loop[float], &le_loop[double], &le_loop[uint8_t])
+cdef Op LE = Op("le(Tensor x, Tensor y) -> Tensor", dtype="compare", scalar="x <= y")
 
 def le(TensorBase input not None, other, *, out=None):
     """Is each element of `input` at most that of `other`? `input <= other`; broadcast, with a result of bools.
@@ -118,13 +92,7 @@ def le_operator(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- gt
-cdef void gt_loop(uint8_t* out, number* x, number* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] > y[i]
-
-cdef Op GT = Op("gt(Tensor x, Tensor y) -> Tensor", dtype="compare")
-number_loops(GT, &gt_loop[uint8_t], &gt_loop[int8_t], &gt_loop[int16_t], &gt_loop[int32_t],
-             &gt_loop[int64_t], &gt_loop[float], &gt_loop[double], &gt_loop[uint8_t])
+cdef Op GT = Op("gt(Tensor x, Tensor y) -> Tensor", dtype="compare", scalar="x > y")
 
 def gt(TensorBase input not None, other, *, out=None):
     """Is each element of `input` greater than that of `other`? `input > other`; broadcast, with a result of bools.
@@ -143,13 +111,7 @@ def gt_operator(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- ge
-cdef void ge_loop(uint8_t* out, number* x, number* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] >= y[i]
-
-cdef Op GE = Op("ge(Tensor x, Tensor y) -> Tensor", dtype="compare")
-number_loops(GE, &ge_loop[uint8_t], &ge_loop[int8_t], &ge_loop[int16_t], &ge_loop[int32_t],
-             &ge_loop[int64_t], &ge_loop[float], &ge_loop[double], &ge_loop[uint8_t])
+cdef Op GE = Op("ge(Tensor x, Tensor y) -> Tensor", dtype="compare", scalar="x >= y")
 
 def ge(TensorBase input not None, other, *, out=None):
     """Is each element of `input` at least that of `other`? `input >= other`; broadcast, with a result of bools.
@@ -168,17 +130,8 @@ def ge_operator(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- isnan
-cdef void isnan_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
-    for i in range(n):
-        if number is float or number is double:
-            out[i] = x[i] != x[i]
-        else:
-            out[i] = False
-
-cdef Op ISNAN = Op("isnan(Tensor x) -> Tensor", dtype="compare")
-number_loops(ISNAN, &isnan_loop[uint8_t], &isnan_loop[int8_t], &isnan_loop[int16_t],
-             &isnan_loop[int32_t], &isnan_loop[int64_t], &isnan_loop[float],
-             &isnan_loop[double], &isnan_loop[uint8_t])
+cdef Op ISNAN = Op("isnan(Tensor x) -> Tensor", dtype="compare",
+                   scalar={"floating": "x != x", "any": "0"})
 
 def isnan(TensorBase input not None):
     """Is each element nan?
@@ -191,17 +144,8 @@ def isnan(TensorBase input not None):
 
 
 # ---------------------------------------------------------------- isinf
-cdef void isinf_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
-    for i in range(n):
-        if number is float or number is double:
-            out[i] = (x[i] == INFINITY) | (x[i] == -INFINITY)
-        else:
-            out[i] = False
-
-cdef Op ISINF = Op("isinf(Tensor x) -> Tensor", dtype="compare")
-number_loops(ISINF, &isinf_loop[uint8_t], &isinf_loop[int8_t], &isinf_loop[int16_t],
-             &isinf_loop[int32_t], &isinf_loop[int64_t], &isinf_loop[float],
-             &isinf_loop[double], &isinf_loop[uint8_t])
+cdef Op ISINF = Op("isinf(Tensor x) -> Tensor", dtype="compare",
+                   scalar={"floating": "(x == INFINITY) | (x == -INFINITY)", "any": "0"})
 
 def isinf(TensorBase input not None):
     """Is each element inf or -inf?
@@ -214,17 +158,8 @@ def isinf(TensorBase input not None):
 
 
 # ---------------------------------------------------------------- isfinite
-cdef void isfinite_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
-    for i in range(n):
-        if number is float or number is double:
-            out[i] = (x[i] < INFINITY) & (x[i] > -INFINITY)
-        else:
-            out[i] = True
-
-cdef Op ISFINITE = Op("isfinite(Tensor x) -> Tensor", dtype="compare")
-number_loops(ISFINITE, &isfinite_loop[uint8_t], &isfinite_loop[int8_t], &isfinite_loop[int16_t],
-             &isfinite_loop[int32_t], &isfinite_loop[int64_t], &isfinite_loop[float],
-             &isfinite_loop[double], &isfinite_loop[uint8_t])
+cdef Op ISFINITE = Op("isfinite(Tensor x) -> Tensor", dtype="compare",
+                      scalar={"floating": "(x < INFINITY) & (x > -INFINITY)", "any": "1"})
 
 def isfinite(TensorBase input not None):
     """Is each element neither inf nor nan?
@@ -237,17 +172,8 @@ def isfinite(TensorBase input not None):
 
 
 # ---------------------------------------------------------------- isposinf
-cdef void isposinf_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
-    for i in range(n):
-        if number is float or number is double:
-            out[i] = x[i] == INFINITY
-        else:
-            out[i] = False
-
-cdef Op ISPOSINF = Op("isposinf(Tensor x) -> Tensor", dtype="compare", exact_out=True)
-number_loops(ISPOSINF, &isposinf_loop[uint8_t], &isposinf_loop[int8_t], &isposinf_loop[int16_t],
-             &isposinf_loop[int32_t], &isposinf_loop[int64_t], &isposinf_loop[float],
-             &isposinf_loop[double], &isposinf_loop[uint8_t])
+cdef Op ISPOSINF = Op("isposinf(Tensor x) -> Tensor", dtype="compare",
+                      scalar={"floating": "x == INFINITY", "any": "0"}, exact_out=True)
 
 def isposinf(TensorBase input not None, *, out=None):
     """Is each element inf?
@@ -260,17 +186,8 @@ def isposinf(TensorBase input not None, *, out=None):
 
 
 # ---------------------------------------------------------------- isneginf
-cdef void isneginf_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
-    for i in range(n):
-        if number is float or number is double:
-            out[i] = x[i] == -INFINITY
-        else:
-            out[i] = False
-
-cdef Op ISNEGINF = Op("isneginf(Tensor x) -> Tensor", dtype="compare", exact_out=True)
-number_loops(ISNEGINF, &isneginf_loop[uint8_t], &isneginf_loop[int8_t], &isneginf_loop[int16_t],
-             &isneginf_loop[int32_t], &isneginf_loop[int64_t], &isneginf_loop[float],
-             &isneginf_loop[double], &isneginf_loop[uint8_t])
+cdef Op ISNEGINF = Op("isneginf(Tensor x) -> Tensor", dtype="compare",
+                      scalar={"floating": "x == -INFINITY", "any": "0"}, exact_out=True)
 
 def isneginf(TensorBase input not None, *, out=None):
     """Is each element -inf?
@@ -283,14 +200,9 @@ def isneginf(TensorBase input not None, *, out=None):
 
 
 # ---------------------------------------------------------------- isclose
-cdef void isclose_loop(uint8_t* out, real* x, real* y, real* rtol, real* atol, ssize n) noexcept nogil:
-    cdef real distance
-    for i in range(n):
-        distance = c_math.fabs(x[i] - y[i])
-        out[i] = (x[i] == y[i]) | ((distance <= atol[i] + c_math.fabs(rtol[i] * y[i])) & (distance < INFINITY))
-
-cdef Op ISCLOSE = Op("isclose(Tensor x, Tensor y, Scalar rtol=1e-05, Scalar atol=1e-08) -> Tensor", dtype="compare")
-floating_loops(ISCLOSE, &isclose_loop[float], &isclose_loop[double])
+cdef Op ISCLOSE = Op(
+    "isclose(Tensor x, Tensor y, Scalar rtol=1e-05, Scalar atol=1e-08) -> Tensor",
+    dtype="compare", scalar={"floating": "is_close#(x, y, rtol, atol)"})
 
 cdef object close(str where, TensorBase x, object y, double rtol, double atol, bint equal_nan):
     check_tensor(where, "other", y)
@@ -353,3 +265,6 @@ less, less_ = lt, lt_
 less_equal, less_equal_ = le, le_
 greater, greater_ = gt, gt_
 greater_equal, greater_equal_ = ge, ge_
+
+
+set_loops(tl_loops)

@@ -3,13 +3,12 @@
 True division of integers gives the default floating type. The whole-number kinds keep the promoted type; there dividing
 an integer by zero has no answer, so the divisor is searched for zeros before anything is written.
 """
-from libc.math cimport INFINITY, copysign, fabs, floor, fmod as c_fmod, trunc
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch.dispatch cimport run_2, run_binary, run_binary_inplace, run_unary
-from tensorlab._core.dispatch.op cimport Op, floating_loops, number_loops
+from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport is_operand
-from tensorlab._core.dtypes cimport BOOL, INT8, INT16, INT32, INT64, integer, number, real
+from tensorlab._core.dtypes cimport BOOL, INT8, INT16, INT32, INT64, integer
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy
 from tensorlab._core.state.modes cimport active_layers
@@ -17,22 +16,17 @@ from tensorlab._core.tensor cimport TensorBase, is_meta, memory_of, result_besid
 from tensorlab.ops.pointwise.common cimport is_floating_operand
 
 from tensorlab._core.dispatch.operands import result_type
+from tensorlab._core.scalar import Guarded
 from tensorlab.errors import DivisionByZero, DTypeError
 from tensorlab.ops.creation import zeros_like
 from tensorlab.ops.pointwise.common import inplace_function
 
-
-cdef enum:
-    BLOCK = 256                 # pairs whose rests are found together
+cdef extern from "division_loops.h":        # made from the expressions below: _core/scalar.py
+    const NamedLoops* tl_loops
 
 
 # ---------------------------------------------------------------- div
-cdef void div_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] / y[i]
-
-cdef Op DIV = Op("div(Tensor x, Tensor y) -> Tensor", dtype="floating")
-floating_loops(DIV, &div_loop[float], &div_loop[double])
+cdef Op DIV = Op("div(Tensor x, Tensor y) -> Tensor", dtype="floating", scalar="x / y")
 
 @DIV.derivative("x")
 def div_derivative_x(grad, y):
@@ -111,12 +105,7 @@ def div_operator_(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- reciprocal
-cdef void reciprocal_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = <real>1 / x[i]
-
-cdef Op RECIPROCAL = Op("reciprocal(Tensor x) -> Tensor", dtype="floating")
-floating_loops(RECIPROCAL, &reciprocal_loop[float], &reciprocal_loop[double])
+cdef Op RECIPROCAL = Op("reciprocal(Tensor x) -> Tensor", dtype="floating", scalar="(T)1 / x")
 
 @RECIPROCAL.derivative("x")
 def reciprocal_derivative(grad, out):
@@ -194,67 +183,14 @@ cdef int refuse_zero(str where, object x, object y) except -1:
     return 0
 
 
-# ---------------------------------------------------------------- the rest of a floating division
-cdef bint has_small_quotients(float* x, float* y, ssize n) noexcept nogil:
-    """Are all quotients below 2**24, and all divisors finite? (0 * inf would be nan.)"""
-    cdef bint found = False
-    for i in range(n):
-        found |= (not fabs(<double>x[i] / y[i]) < 16777216.0) | (not fabs(y[i]) < <float>INFINITY)
-    return not found
-
-cdef void rest_block(real* rest, real* x, real* y, ssize n) noexcept nogil:
-    """fmod of each pair, exactly. libm's takes a step for each bit of the quotient, and is no SIMD code.
-
-    For floats with quotients below 2**24, double is wide enough: the quotient cannot round up to a whole number, because the
-    distance to the next one is at least 2**-24, and x - quotient * y has no rounding at all.
-    """
-    if real is float:
-        if has_small_quotients(x, y, n):
-            for i in range(n):
-                rest[i] = <float>copysign(x[i] - trunc(<double>x[i] / y[i]) * y[i], x[i])
-            return
-    for i in range(n):
-        rest[i] = <real>c_fmod(x[i], y[i])
-
-
 # ---------------------------------------------------------------- div_floor, behind floor_divide and //
-cdef inline real div_floor_real(real x, real y, real rest) noexcept nogil:
-    """x minus its rest is nearly a multiple of y, so that their quotient is nearly whole."""
-    cdef real quotient = (x - rest) / y, whole
-    quotient = quotient - 1 if (rest != 0) & ((y < 0) != (rest < 0)) else quotient
-    whole = <real>floor(quotient)
-    whole = whole + 1 if quotient - whole > <real>0.5 else whole
-    whole = <real>copysign(0, x / y) if quotient == 0 else whole
-    return x / y if y == 0 else whole
-
-cdef inline integer div_floor_integer(integer x, integer y) noexcept nogil:
-    cdef integer quotient
-    if integer is uint8_t:
-        return x / y if y != 0 else 0
-    else:
-        if y == 0 or y == -1:                                   # the smallest number / -1 would trap
-            return <integer>(y * x)
-        quotient = x / y
-        return quotient - 1 if (x % y != 0) and (x < 0) != (y < 0) else quotient
-
-cdef void div_floor_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
-    cdef number[BLOCK] rest
-    cdef ssize i, m, start = 0
-    if number is float or number is double:
-        while start < n:
-            m = min(n - start, <ssize>BLOCK)
-            rest_block(rest, x + start, y + start, m)
-            for i in range(m):
-                out[start + i] = div_floor_real(x[start + i], y[start + i], rest[i])
-            start += m
-    else:
-        for i in range(n):
-            out[i] = div_floor_integer(x[i], y[i])
-
-cdef Op DIV_FLOOR = Op("div_floor(Tensor x, Tensor y) -> Tensor", dtype="promote", node="DivBackward2", grain=8192)
-number_loops(DIV_FLOOR, &div_floor_loop[uint8_t], &div_floor_loop[int8_t],
-             &div_floor_loop[int16_t], &div_floor_loop[int32_t], &div_floor_loop[int64_t],
-             &div_floor_loop[float], &div_floor_loop[double])
+cdef Op DIV_FLOOR = Op(
+    "div_floor(Tensor x, Tensor y) -> Tensor", dtype="promote",
+    scalar={"floating": Guarded("div_floor_real#(x, y, near_rest#(x, y))",
+                                unless="is_huge_quotient#(x, y)",
+                                otherwise="div_floor_real#(x, y, (T)fmod(x, y))"),
+            "integer": "div_floor_integer#(x, y)"},
+    node="DivBackward2", grain=8192)
 
 @DIV_FLOOR.derivative("x")
 def div_floor_derivative_x(grad):
@@ -298,22 +234,10 @@ def floor_divide_operator_(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- div_trunc
-cdef inline number div_trunc_scalar(number x, number y) noexcept nogil:
-    if number is float or number is double:
-        return <number>trunc(x / y)
-    elif number is uint8_t:
-        return x / y if y != 0 else 0
-    else:
-        return <number>(y * x) if y == 0 or y == -1 else x / y
-
-cdef void div_trunc_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = div_trunc_scalar(x[i], y[i])
-
-cdef Op DIV_TRUNC = Op("div_trunc(Tensor x, Tensor y) -> Tensor", dtype="promote", node="DivBackward2")
-number_loops(DIV_TRUNC, &div_trunc_loop[uint8_t], &div_trunc_loop[int8_t],
-             &div_trunc_loop[int16_t], &div_trunc_loop[int32_t], &div_trunc_loop[int64_t],
-             &div_trunc_loop[float], &div_trunc_loop[double])
+cdef Op DIV_TRUNC = Op("div_trunc(Tensor x, Tensor y) -> Tensor", dtype="promote",
+                       scalar={"floating": "trunc@(x / y)",
+                               "integer": "div_trunc_integer#(x, y)"},
+                       node="DivBackward2")
 
 @DIV_TRUNC.derivative("x")
 def div_trunc_derivative_x(grad):
@@ -325,35 +249,13 @@ def div_trunc_derivative_y(grad):
 
 
 # ---------------------------------------------------------------- remainder
-cdef inline integer integer_rest(integer x, integer y) noexcept nogil:
-    """x % y with the sign of x, as in C, but 0 where C traps."""
-    if integer is uint8_t:
-        return x % y if y != 0 else 0
-    else:
-        return 0 if y == 0 or y == -1 else x % y
-
-cdef inline number towards_divisor(number rest, number y) noexcept nogil:
-    """A rest with the sign of the divisor."""
-    return rest + y if (rest != 0) & ((rest < 0) != (y < 0)) else rest
-
-cdef void remainder_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
-    cdef number[BLOCK] rest
-    cdef ssize i, m, start = 0
-    if number is float or number is double:
-        while start < n:
-            m = min(n - start, <ssize>BLOCK)
-            rest_block(rest, x + start, y + start, m)
-            for i in range(m):
-                out[start + i] = towards_divisor(rest[i], y[start + i])
-            start += m
-    else:
-        for i in range(n):
-            out[i] = towards_divisor(integer_rest(x[i], y[i]), y[i])
-
-cdef Op REMAINDER = Op("remainder(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=8192)
-number_loops(REMAINDER, &remainder_loop[uint8_t], &remainder_loop[int8_t],
-             &remainder_loop[int16_t], &remainder_loop[int32_t], &remainder_loop[int64_t],
-             &remainder_loop[float], &remainder_loop[double])
+cdef Op REMAINDER = Op(
+    "remainder(Tensor x, Tensor y) -> Tensor", dtype="promote",
+    scalar={"floating": Guarded("towards_divisor#(near_rest#(x, y), y)",
+                                unless="is_huge_quotient#(x, y)",
+                                otherwise="towards_divisor#((T)fmod(x, y), y)"),
+            "integer": "towards_divisor#(integer_rest#(x, y), y)"},
+    grain=8192)
 
 @REMAINDER.derivative("x")
 def remainder_derivative_x(grad):
@@ -397,20 +299,12 @@ def remainder_operator_(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- fmod
-cdef void fmod_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
-    cdef ssize i, m, start = 0
-    if number is float or number is double:
-        while start < n:
-            m = min(n - start, <ssize>BLOCK)
-            rest_block(out + start, x + start, y + start, m)
-            start += m
-    else:
-        for i in range(n):
-            out[i] = integer_rest(x[i], y[i])
-
-cdef Op FMOD = Op("fmod(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=8192)
-number_loops(FMOD, &fmod_loop[uint8_t], &fmod_loop[int8_t], &fmod_loop[int16_t],
-             &fmod_loop[int32_t], &fmod_loop[int64_t], &fmod_loop[float], &fmod_loop[double])
+cdef Op FMOD = Op("fmod(Tensor x, Tensor y) -> Tensor", dtype="promote",
+                  scalar={"floating": Guarded("near_rest#(x, y)",
+                                              unless="is_huge_quotient#(x, y)",
+                                              otherwise="(T)fmod(x, y)"),
+                          "integer": "integer_rest#(x, y)"},
+                  grain=8192)
 
 @FMOD.derivative("x")
 def fmod_derivative_x(grad):
@@ -444,3 +338,6 @@ def fmod_(TensorBase input not None, other):
 # other names that PyTorch has for the same functions
 divide, divide_ = div, div_
 true_divide_ = div_
+
+
+set_loops(tl_loops)

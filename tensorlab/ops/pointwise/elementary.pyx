@@ -2,12 +2,9 @@
 
 Circular and hyperbolic functions have their own files, and so have erf and its relatives.
 """
-from libc.math cimport INFINITY, log2 as c_log2, log10 as c_log10
-
-cimport tensorlab._core.loops.c_math as c_math
 cimport tensorlab._core.loops.tl_math as tl_math
 from tensorlab._core.dispatch.dispatch cimport run_binary, run_binary_inplace, run_unary
-from tensorlab._core.dispatch.op cimport Op, floating_loops
+from tensorlab._core.dispatch.op cimport NamedLoops, Op, floating_loops, set_loops
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
@@ -16,17 +13,15 @@ import math
 
 from tensorlab.ops.pointwise.common import inplace_function
 
+cdef extern from "elementary_loops.h":      # made from the expressions below: _core/scalar.py
+    const NamedLoops* tl_loops
+
 cdef enum:
     GRAIN = 8192                # these loops cost several times what a sum costs
 
 
 # ---------------------------------------------------------------- exp
-cdef void exp_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = tl_math.exp(x[i])
-
-cdef Op EXP = Op("exp(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(EXP, &exp_loop[float], &exp_loop[double])
+cdef Op EXP = Op("exp(Tensor x) -> Tensor", dtype="floating", scalar="tl_exp@(x)", grain=GRAIN)
 
 @EXP.derivative("x")
 def exp_derivative(grad, out):
@@ -45,12 +40,8 @@ exp_ = inplace_function(EXP, exp)
 
 
 # ---------------------------------------------------------------- exp2
-cdef void exp2_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = tl_math.exp2(x[i])
-
-cdef Op EXP2 = Op("exp2(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(EXP2, &exp2_loop[float], &exp2_loop[double])
+cdef Op EXP2 = Op("exp2(Tensor x) -> Tensor", dtype="floating", scalar="tl_exp2@(x)",
+                  grain=GRAIN)
 
 @EXP2.derivative("x")
 def exp2_derivative(grad, out):
@@ -69,12 +60,8 @@ exp2_ = inplace_function(EXP2, exp2)
 
 
 # ---------------------------------------------------------------- expm1
-cdef void expm1_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = tl_math.expm1(x[i])
-
-cdef Op EXPM1 = Op("expm1(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(EXPM1, &expm1_loop[float], &expm1_loop[double])
+cdef Op EXPM1 = Op("expm1(Tensor x) -> Tensor", dtype="floating", scalar="tl_expm1@(x)",
+                   grain=GRAIN)
 
 @EXPM1.derivative("x")
 def expm1_derivative(grad, out):
@@ -96,7 +83,7 @@ expm1_ = inplace_function(EXPM1, expm1)
 cdef void log_loop(real* out, real* x, ssize n) noexcept nogil:
     tl_math.log_array(out, x, n)
 
-cdef Op LOG = Op("log(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op LOG = Op("log(Tensor x) -> Tensor", dtype="floating", scalar="tl_log@(x)", grain=GRAIN)
 floating_loops(LOG, &log_loop[float], &log_loop[double])
 
 @LOG.derivative("x")
@@ -116,12 +103,10 @@ log_ = inplace_function(LOG, log)
 
 
 # ---------------------------------------------------------------- log2
-cdef void log2_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = <float>(tl_math.log[double](x[i]) * 1.4426950408889634) if real is float else c_log2(x[i])
-
-cdef Op LOG2 = Op("log2(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(LOG2, &log2_loop[float], &log2_loop[double])
+cdef Op LOG2 = Op("log2(Tensor x) -> Tensor", dtype="floating",
+                  scalar={"float32": "(float)(tl_log(x) * 1.4426950408889634)",
+                          "floating": "log2(x)"},
+                  grain=GRAIN)
 
 @LOG2.derivative("x")
 def log2_derivative(grad, x):
@@ -140,12 +125,10 @@ log2_ = inplace_function(LOG2, log2)
 
 
 # ---------------------------------------------------------------- log10
-cdef void log10_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = <float>(tl_math.log[double](x[i]) * 0.4342944819032518) if real is float else c_log10(x[i])
-
-cdef Op LOG10 = Op("log10(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(LOG10, &log10_loop[float], &log10_loop[double])
+cdef Op LOG10 = Op("log10(Tensor x) -> Tensor", dtype="floating",
+                   scalar={"float32": "(float)(tl_log(x) * 0.4342944819032518)",
+                           "floating": "log10(x)"},
+                   grain=GRAIN)
 
 @LOG10.derivative("x")
 def log10_derivative(grad, x):
@@ -164,12 +147,8 @@ log10_ = inplace_function(LOG10, log10)
 
 
 # ---------------------------------------------------------------- log1p
-cdef void log1p_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = tl_math.log1p(x[i])
-
-cdef Op LOG1P = Op("log1p(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(LOG1P, &log1p_loop[float], &log1p_loop[double])
+cdef Op LOG1P = Op("log1p(Tensor x) -> Tensor", dtype="floating", scalar="tl_log1p@(x)",
+                   grain=GRAIN)
 
 @LOG1P.derivative("x")
 def log1p_derivative(grad, x):
@@ -188,12 +167,8 @@ log1p_ = inplace_function(LOG1P, log1p)
 
 
 # ---------------------------------------------------------------- sigmoid
-cdef void sigmoid_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = tl_math.sigmoid(x[i])
-
-cdef Op SIGMOID = Op("sigmoid(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(SIGMOID, &sigmoid_loop[float], &sigmoid_loop[double])
+cdef Op SIGMOID = Op("sigmoid(Tensor x) -> Tensor", dtype="floating", scalar="tl_sigmoid@(x)",
+                     grain=GRAIN)
 
 @SIGMOID.derivative("x")
 def sigmoid_derivative(grad, out):
@@ -212,12 +187,8 @@ sigmoid_ = inplace_function(SIGMOID, sigmoid)
 
 
 # ---------------------------------------------------------------- sigmoid_backward
-cdef void sigmoid_backward_loop(real* out, real* grad, real* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = grad[i] * (<real>1 - y[i]) * y[i]
-
-cdef Op SIGMOID_BACKWARD = Op("sigmoid_backward(Tensor grad, Tensor y) -> Tensor", dtype="floating")
-floating_loops(SIGMOID_BACKWARD, &sigmoid_backward_loop[float], &sigmoid_backward_loop[double])
+cdef Op SIGMOID_BACKWARD = Op("sigmoid_backward(Tensor grad, Tensor y) -> Tensor",
+                              dtype="floating", scalar="grad * ((T)1 - y) * y")
 
 @SIGMOID_BACKWARD.derivative("grad")
 def sigmoid_backward_derivative_grad(grad, y):
@@ -229,20 +200,8 @@ def sigmoid_backward_derivative_y(grad, grad_, y):
 
 
 # ---------------------------------------------------------------- logit
-cdef inline real logit_scalar(real x, real eps) noexcept nogil:
-    """log(x / (1 - x)); eps < 0 means: leave x as it is."""
-    cdef real low = eps if eps >= 0 else -INFINITY
-    cdef real high = 1 - eps if eps >= 0 else INFINITY
-    cdef real p = high if x > high else x
-    p = low if p < low else p
-    return tl_math.log(p / (<real>1 - p))
-
-cdef void logit_loop(real* out, real* x, real* eps, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = logit_scalar(x[i], eps[i])
-
-cdef Op LOGIT = Op("logit(Tensor x, Scalar eps) -> Tensor", dtype="floating", grain=GRAIN, wraps_numbers=False)
-floating_loops(LOGIT, &logit_loop[float], &logit_loop[double])
+cdef Op LOGIT = Op("logit(Tensor x, Scalar eps) -> Tensor", dtype="floating",
+                   scalar="logit#(x, eps)", grain=GRAIN, wraps_numbers=False)
 
 @LOGIT.derivative("x")
 def logit_derivative(grad, x, eps):
@@ -271,18 +230,8 @@ def logit_(TensorBase input not None, eps=None):
 
 
 # ---------------------------------------------------------------- logaddexp
-cdef inline real logaddexp_scalar(real x, real y, real log_base) noexcept nogil:
-    """max + log(1 + base**-|x - y|) / log(base); equal infinities have no difference."""
-    cdef real larger = x if (x > y) | (x != x) else y
-    cdef real rest = tl_math.log1p(tl_math.exp(-c_math.fabs(x - y) * log_base))
-    return larger if (x == y) & (c_math.fabs(x) == INFINITY) else larger + rest / log_base
-
-cdef void logaddexp_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = logaddexp_scalar(x[i], y[i], <real>1)
-
-cdef Op LOGADDEXP = Op("logaddexp(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=GRAIN)
-floating_loops(LOGADDEXP, &logaddexp_loop[float], &logaddexp_loop[double])
+cdef Op LOGADDEXP = Op("logaddexp(Tensor x, Tensor y) -> Tensor", dtype="promote",
+                       scalar={"floating": "logaddexp#(x, y, (T)1)"}, grain=GRAIN)
 
 @LOGADDEXP.derivative("x")
 def logaddexp_derivative_x(grad, x, y):
@@ -303,12 +252,9 @@ def logaddexp(TensorBase input not None, TensorBase other not None, *, out=None)
 
 
 # ---------------------------------------------------------------- logaddexp2
-cdef void logaddexp2_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = logaddexp_scalar(x[i], y[i], <real>0.6931471805599453)
-
-cdef Op LOGADDEXP2 = Op("logaddexp2(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=GRAIN)
-floating_loops(LOGADDEXP2, &logaddexp2_loop[float], &logaddexp2_loop[double])
+cdef Op LOGADDEXP2 = Op("logaddexp2(Tensor x, Tensor y) -> Tensor", dtype="promote",
+                        scalar={"floating": "logaddexp#(x, y, (T)0.6931471805599453)"},
+                        grain=GRAIN)
 
 @LOGADDEXP2.derivative("x")
 def logaddexp2_derivative_x(grad, x, y):
@@ -329,12 +275,8 @@ def logaddexp2(TensorBase input not None, TensorBase other not None, *, out=None
 
 
 # ---------------------------------------------------------------- tanh
-cdef void tanh_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = tl_math.tanh(x[i])
-
-cdef Op TANH = Op("tanh(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(TANH, &tanh_loop[float], &tanh_loop[double])
+cdef Op TANH = Op("tanh(Tensor x) -> Tensor", dtype="floating", scalar="tl_tanh@(x)",
+                  grain=GRAIN)
 
 @TANH.derivative("x")
 def tanh_derivative(grad, out):
@@ -357,12 +299,8 @@ tanh_ = inplace_function(TANH, tanh)
 
 
 # ---------------------------------------------------------------- tanh_backward
-cdef void tanh_backward_loop(real* out, real* grad, real* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = grad[i] * (<real>1 - y[i] * y[i])
-
-cdef Op TANH_BACKWARD = Op("tanh_backward(Tensor grad, Tensor y) -> Tensor", dtype="floating")
-floating_loops(TANH_BACKWARD, &tanh_backward_loop[float], &tanh_backward_loop[double])
+cdef Op TANH_BACKWARD = Op("tanh_backward(Tensor grad, Tensor y) -> Tensor", dtype="floating",
+                           scalar="grad * ((T)1 - y * y)")
 
 @TANH_BACKWARD.derivative("grad")
 def tanh_backward_derivative_grad(grad, y):
@@ -371,3 +309,6 @@ def tanh_backward_derivative_grad(grad, y):
 @TANH_BACKWARD.derivative("y")
 def tanh_backward_derivative_y(grad, grad_, y):
     return grad * grad_ * y * -2
+
+
+set_loops(tl_loops)

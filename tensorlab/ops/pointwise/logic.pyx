@@ -1,25 +1,18 @@
 """Logic: and, or, xor and not of truth values, the same of bits (& | ^ ~), and shifts (<< >>)."""
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
-
 from tensorlab._core.dispatch.dispatch cimport run_binary, run_binary_inplace, run_unary
-from tensorlab._core.dispatch.op cimport Op, integer_loops, number_loops
+from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport is_operand
-from tensorlab._core.dtypes cimport integer, is_floating, number
-from tensorlab._core.layout cimport ssize
+from tensorlab._core.dtypes cimport is_floating
 from tensorlab._core.tensor cimport TensorBase
 
 from tensorlab.ops.pointwise.common import inplace_function
 
+cdef extern from "logic_loops.h":           # made from the expressions below: _core/scalar.py
+    const NamedLoops* tl_loops
+
 
 # ---------------------------------------------------------------- logical_not
-cdef void logical_not_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] == 0
-
-cdef Op LOGICAL_NOT = Op("logical_not(Tensor x) -> Tensor", dtype="compare")
-number_loops(LOGICAL_NOT, &logical_not_loop[uint8_t], &logical_not_loop[int8_t],
-             &logical_not_loop[int16_t], &logical_not_loop[int32_t], &logical_not_loop[int64_t],
-             &logical_not_loop[float], &logical_not_loop[double], &logical_not_loop[uint8_t])
+cdef Op LOGICAL_NOT = Op("logical_not(Tensor x) -> Tensor", dtype="compare", scalar="x == 0")
 
 def logical_not(TensorBase input not None, *, out=None):
     """Is each element zero (False)?
@@ -34,14 +27,8 @@ logical_not_ = inplace_function(LOGICAL_NOT, logical_not)
 
 
 # ---------------------------------------------------------------- logical_and
-cdef void logical_and_loop(uint8_t* out, number* x, number* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = (x[i] != 0) & (y[i] != 0)
-
-cdef Op LOGICAL_AND = Op("logical_and(Tensor x, Tensor y) -> Tensor", dtype="compare")
-number_loops(LOGICAL_AND, &logical_and_loop[uint8_t], &logical_and_loop[int8_t],
-             &logical_and_loop[int16_t], &logical_and_loop[int32_t], &logical_and_loop[int64_t],
-             &logical_and_loop[float], &logical_and_loop[double], &logical_and_loop[uint8_t])
+cdef Op LOGICAL_AND = Op("logical_and(Tensor x, Tensor y) -> Tensor", dtype="compare",
+                         scalar="(x != 0) & (y != 0)")
 
 def logical_and(TensorBase input not None, TensorBase other not None, *, out=None):
     """Are both elements of a pair nonzero (True)?
@@ -56,14 +43,8 @@ logical_and_ = inplace_function(LOGICAL_AND, logical_and, tensors_only=True)
 
 
 # ---------------------------------------------------------------- logical_or
-cdef void logical_or_loop(uint8_t* out, number* x, number* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = (x[i] != 0) | (y[i] != 0)
-
-cdef Op LOGICAL_OR = Op("logical_or(Tensor x, Tensor y) -> Tensor", dtype="compare")
-number_loops(LOGICAL_OR, &logical_or_loop[uint8_t], &logical_or_loop[int8_t],
-             &logical_or_loop[int16_t], &logical_or_loop[int32_t], &logical_or_loop[int64_t],
-             &logical_or_loop[float], &logical_or_loop[double], &logical_or_loop[uint8_t])
+cdef Op LOGICAL_OR = Op("logical_or(Tensor x, Tensor y) -> Tensor", dtype="compare",
+                        scalar="(x != 0) | (y != 0)")
 
 def logical_or(TensorBase input not None, TensorBase other not None, *, out=None):
     """Is an element of a pair nonzero (True)?
@@ -78,14 +59,8 @@ logical_or_ = inplace_function(LOGICAL_OR, logical_or, tensors_only=True)
 
 
 # ---------------------------------------------------------------- logical_xor
-cdef void logical_xor_loop(uint8_t* out, number* x, number* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = (x[i] != 0) != (y[i] != 0)
-
-cdef Op LOGICAL_XOR = Op("logical_xor(Tensor x, Tensor y) -> Tensor", dtype="compare")
-number_loops(LOGICAL_XOR, &logical_xor_loop[uint8_t], &logical_xor_loop[int8_t],
-             &logical_xor_loop[int16_t], &logical_xor_loop[int32_t], &logical_xor_loop[int64_t],
-             &logical_xor_loop[float], &logical_xor_loop[double], &logical_xor_loop[uint8_t])
+cdef Op LOGICAL_XOR = Op("logical_xor(Tensor x, Tensor y) -> Tensor", dtype="compare",
+                         scalar="(x != 0) != (y != 0)")
 
 def logical_xor(TensorBase input not None, TensorBase other not None, *, out=None):
     """Is exactly one element of a pair nonzero (True)?
@@ -100,18 +75,8 @@ logical_xor_ = inplace_function(LOGICAL_XOR, logical_xor, tensors_only=True)
 
 
 # ---------------------------------------------------------------- bitwise_not
-cdef void bitwise_not_loop(integer* out, integer* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = ~x[i]
-
-cdef void bitwise_not_bool_loop(uint8_t* out, uint8_t* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] ^ 1
-
-cdef Op BITWISE_NOT = Op("bitwise_not(Tensor x) -> Tensor", dtype="promote", exact_out=True)
-integer_loops(BITWISE_NOT, &bitwise_not_loop[uint8_t], &bitwise_not_loop[int8_t],
-              &bitwise_not_loop[int16_t], &bitwise_not_loop[int32_t],
-              &bitwise_not_loop[int64_t], &bitwise_not_bool_loop)
+cdef Op BITWISE_NOT = Op("bitwise_not(Tensor x) -> Tensor", dtype="promote",
+                         scalar={"bool": "x ^ 1", "integer": "~x"}, exact_out=True)
 
 def bitwise_not(TensorBase input not None, *, out=None):
     """Every bit of each integer inverted, or each bool; `~input`.
@@ -137,14 +102,8 @@ def bitwise_not_operator(TensorBase x not None):
 
 
 # ---------------------------------------------------------------- bitwise_and
-cdef void bitwise_and_loop(integer* out, integer* x, integer* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] & y[i]
-
-cdef Op BITWISE_AND = Op("bitwise_and(Tensor x, Tensor y) -> Tensor", dtype="promote", is_modular=True)
-integer_loops(BITWISE_AND, &bitwise_and_loop[uint8_t], &bitwise_and_loop[int8_t],
-              &bitwise_and_loop[int16_t], &bitwise_and_loop[int32_t],
-              &bitwise_and_loop[int64_t], &bitwise_and_loop[uint8_t])
+cdef Op BITWISE_AND = Op("bitwise_and(Tensor x, Tensor y) -> Tensor", dtype="promote",
+                         scalar={"whole": "x & y"}, is_modular=True)
 
 def bitwise_and(input, other, *, out=None):
     """The bits that are set in both of a pair of integers or bools; `input & other`.
@@ -172,14 +131,8 @@ def bitwise_and_operator_(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- bitwise_or
-cdef void bitwise_or_loop(integer* out, integer* x, integer* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] | y[i]
-
-cdef Op BITWISE_OR = Op("bitwise_or(Tensor x, Tensor y) -> Tensor", dtype="promote", is_modular=True)
-integer_loops(BITWISE_OR, &bitwise_or_loop[uint8_t], &bitwise_or_loop[int8_t],
-              &bitwise_or_loop[int16_t], &bitwise_or_loop[int32_t], &bitwise_or_loop[int64_t],
-              &bitwise_or_loop[uint8_t])
+cdef Op BITWISE_OR = Op("bitwise_or(Tensor x, Tensor y) -> Tensor", dtype="promote",
+                        scalar={"whole": "x | y"}, is_modular=True)
 
 def bitwise_or(input, other, *, out=None):
     """The bits that are set in one or both of a pair of integers or bools; `input | other`.
@@ -207,14 +160,8 @@ def bitwise_or_operator_(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- bitwise_xor
-cdef void bitwise_xor_loop(integer* out, integer* x, integer* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] ^ y[i]
-
-cdef Op BITWISE_XOR = Op("bitwise_xor(Tensor x, Tensor y) -> Tensor", dtype="promote", is_modular=True)
-integer_loops(BITWISE_XOR, &bitwise_xor_loop[uint8_t], &bitwise_xor_loop[int8_t],
-              &bitwise_xor_loop[int16_t], &bitwise_xor_loop[int32_t],
-              &bitwise_xor_loop[int64_t], &bitwise_xor_loop[uint8_t])
+cdef Op BITWISE_XOR = Op("bitwise_xor(Tensor x, Tensor y) -> Tensor", dtype="promote",
+                         scalar={"whole": "x ^ y"}, is_modular=True)
 
 def bitwise_xor(input, other, *, out=None):
     """The bits that are set in exactly one of a pair of integers or bools; `input ^ other`.
@@ -241,27 +188,9 @@ def bitwise_xor_operator_(TensorBase x not None, y):
     return run_binary_inplace(BITWISE_XOR, x, y) if is_operand(y) else NotImplemented
 
 
-# ---------------------------------------------------------------- shifts
-cdef inline integer left_shift_scalar(integer x, integer y) noexcept nogil:
-    """C leaves a shift by a negative number, or by all bits, undefined; here nothing remains of x."""
-    return <integer>(<uint64_t><int64_t>x << y) if y >= 0 and y < 8 * <int>sizeof(integer) else 0
-
-cdef inline integer right_shift_scalar(integer x, integer y) noexcept nogil:
-    """Shifted by too much, only the sign remains."""
-    if integer is uint8_t:
-        return x >> y if y < 8 else 0
-    else:
-        return x >> (y if y >= 0 and y < 8 * <int>sizeof(integer) else 8 * <int>sizeof(integer) - 1)
-
-
 # ---------------------------------------------------------------- bitwise_left_shift
-cdef void left_shift_loop(integer* out, integer* x, integer* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = left_shift_scalar(x[i], y[i])
-
-cdef Op BITWISE_LEFT_SHIFT = Op("bitwise_left_shift(Tensor x, Tensor y) -> Tensor", dtype="promote")
-integer_loops(BITWISE_LEFT_SHIFT, &left_shift_loop[uint8_t], &left_shift_loop[int8_t],
-              &left_shift_loop[int16_t], &left_shift_loop[int32_t], &left_shift_loop[int64_t])
+cdef Op BITWISE_LEFT_SHIFT = Op("bitwise_left_shift(Tensor x, Tensor y) -> Tensor",
+                                dtype="promote", scalar={"integer": "left_shift#(x, y)"})
 
 def bitwise_left_shift(input, other, *, out=None):
     """Each integer times 2 to the power of `other`; `input << other`. Its bits move to the left.
@@ -293,14 +222,8 @@ def bitwise_left_shift_operator_(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- bitwise_right_shift
-cdef void right_shift_loop(integer* out, integer* x, integer* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = right_shift_scalar(x[i], y[i])
-
-cdef Op BITWISE_RIGHT_SHIFT = Op("bitwise_right_shift(Tensor x, Tensor y) -> Tensor", dtype="promote")
-integer_loops(BITWISE_RIGHT_SHIFT, &right_shift_loop[uint8_t], &right_shift_loop[int8_t],
-              &right_shift_loop[int16_t], &right_shift_loop[int32_t],
-              &right_shift_loop[int64_t])
+cdef Op BITWISE_RIGHT_SHIFT = Op("bitwise_right_shift(Tensor x, Tensor y) -> Tensor",
+                                 dtype="promote", scalar={"integer": "right_shift#(x, y)"})
 
 def bitwise_right_shift(input, other, *, out=None):
     """Each integer over 2 to the power of `other`, rounded down; `input >> other`. Its bits move to the right.
@@ -329,3 +252,6 @@ def bitwise_right_shift_reflected(TensorBase y not None, x):
 def bitwise_right_shift_operator_(TensorBase x not None, y):
     """`x >>= y`"""
     return run_binary_inplace(BITWISE_RIGHT_SHIFT, x, y) if is_operand(y) else NotImplemented
+
+
+set_loops(tl_loops)

@@ -3,8 +3,6 @@
 At a corner the derivative is PyTorch's choice of the two slopes; of a straight piece the second one is 0. softsign, tanhshrink
 and glu, which are written in terms of other ops, stand at the end.
 """
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
-
 from tensorlab._core.dispatch.dispatch cimport (
     run_binary,
     run_quaternary,
@@ -13,25 +11,21 @@ from tensorlab._core.dispatch.dispatch cimport (
     run_unary,
     run_unary_inplace,
 )
-from tensorlab._core.dispatch.op cimport Op, floating_loops, number_loops
-from tensorlab._core.dtypes cimport BOOL, UINT8, is_floating, number, real
-from tensorlab._core.layout cimport ssize
+from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
+from tensorlab._core.dtypes cimport BOOL, UINT8, is_floating
 from tensorlab._core.tensor cimport TensorBase
-from tensorlab.ops.pointwise.common cimport at_least, at_most, check_floating
+from tensorlab.ops.pointwise.common cimport check_floating
 
 from tensorlab.errors import DTypeError, UnsupportedDType
 from tensorlab.ops.creation import zeros_like
 
+cdef extern from "piecewise_loops.h":       # made from the expressions below: _core/scalar.py
+    const NamedLoops* tl_loops
+
 
 # ---------------------------------------------------------------- hardtanh
-cdef void hardtanh_loop(number* out, number* x, number* low, number* high, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = at_most(at_least(x[i], low[i]), high[i])
-
-cdef Op HARDTANH = Op("hardtanh(Tensor x, Scalar min_val=-1, Scalar max_val=1) -> Tensor", dtype="promote")
-number_loops(HARDTANH, &hardtanh_loop[uint8_t], &hardtanh_loop[int8_t], &hardtanh_loop[int16_t],
-             &hardtanh_loop[int32_t], &hardtanh_loop[int64_t], &hardtanh_loop[float],
-             &hardtanh_loop[double])
+cdef Op HARDTANH = Op("hardtanh(Tensor x, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
+                      dtype="promote", scalar={"number": "clamp#(x, min_val, max_val)"})
 
 @HARDTANH.derivative("x")
 def hardtanh_derivative(grad, x, min_val, max_val):
@@ -80,14 +74,10 @@ def relu6(TensorBase input not None, bint inplace=False):
 
 
 # ---------------------------------------------------------------- hardtanh_backward
-cdef void hardtanh_backward_loop(real* out, real* grad, real* x, real* low, real* high, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = grad[i] if (x[i] > low[i]) & (x[i] < high[i]) else 0
-
-cdef Op HARDTANH_BACKWARD = Op("hardtanh_backward(Tensor grad, Tensor x, Scalar min_val, Scalar max_val) -> Tensor",
-                               dtype="promote")
-floating_loops(HARDTANH_BACKWARD, &hardtanh_backward_loop[float],
-               &hardtanh_backward_loop[double])
+cdef Op HARDTANH_BACKWARD = Op(
+    "hardtanh_backward(Tensor grad, Tensor x, Scalar min_val, Scalar max_val) -> Tensor",
+    dtype="promote",
+    scalar={"floating": "(x > min_val) & (x < max_val) ? grad : 0"})
 
 @HARDTANH_BACKWARD.derivative("grad")
 def hardtanh_backward_derivative(grad, x, min_val, max_val):
@@ -99,12 +89,8 @@ def hardtanh_backward_derivative_x(grad):
 
 
 # ---------------------------------------------------------------- hardsigmoid
-cdef void hardsigmoid_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = at_most(at_least(x[i] + <real>3, <real>0), <real>6) / <real>6
-
-cdef Op HARDSIGMOID = Op("hardsigmoid(Tensor x) -> Tensor", dtype="promote")
-floating_loops(HARDSIGMOID, &hardsigmoid_loop[float], &hardsigmoid_loop[double])
+cdef Op HARDSIGMOID = Op("hardsigmoid(Tensor x) -> Tensor", dtype="promote",
+                         scalar={"floating": "clamp#(x + (T)3, (T)0, (T)6) / (T)6"})
 
 @HARDSIGMOID.derivative("x")
 def hardsigmoid_derivative(grad, x):
@@ -121,12 +107,8 @@ def hardsigmoid(TensorBase input not None, bint inplace=False):
 
 
 # ---------------------------------------------------------------- hardswish
-cdef void hardswish_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] * at_most(at_least(x[i] + <real>3, <real>0), <real>6) / <real>6
-
-cdef Op HARDSWISH = Op("hardswish(Tensor x) -> Tensor", dtype="promote")
-floating_loops(HARDSWISH, &hardswish_loop[float], &hardswish_loop[double])
+cdef Op HARDSWISH = Op("hardswish(Tensor x) -> Tensor", dtype="promote",
+                       scalar={"floating": "x * clamp#(x + (T)3, (T)0, (T)6) / (T)6"})
 
 @HARDSWISH.derivative("x")
 def hardswish_derivative(grad, x):
@@ -145,16 +127,10 @@ def hardswish(TensorBase input not None, bint inplace=False):
 
 
 # ---------------------------------------------------------------- hardswish_backward
-cdef void hardswish_backward_loop(real* out, real* grad, real* x, ssize n) noexcept nogil:
-    cdef real inside
-    for i in range(n):
-        inside = grad[i] * (x[i] / <real>3 + <real>0.5)
-        inside = inside if x[i] < 3 else grad[i]
-        out[i] = 0 if x[i] <= -3 else inside
-
-cdef Op HARDSWISH_BACKWARD = Op("hardswish_backward(Tensor grad, Tensor x) -> Tensor", dtype="promote")
-floating_loops(HARDSWISH_BACKWARD, &hardswish_backward_loop[float],
-               &hardswish_backward_loop[double])
+cdef Op HARDSWISH_BACKWARD = Op(
+    "hardswish_backward(Tensor grad, Tensor x) -> Tensor",
+    dtype="promote",
+    scalar={"floating": "x <= -3 ? 0 : x < 3 ? grad * (x / (T)3 + (T)0.5) : grad"})
 
 @HARDSWISH_BACKWARD.derivative("grad")
 def hardswish_backward_derivative_grad(grad, x):
@@ -166,14 +142,8 @@ def hardswish_backward_derivative_x(grad, grad_, x):
 
 
 # ---------------------------------------------------------------- threshold
-cdef void threshold_loop(number* out, number* x, number* threshold, number* value, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = value[i] if x[i] <= threshold[i] else x[i]
-
-cdef Op THRESHOLD = Op("threshold(Tensor x, Scalar threshold, Scalar value) -> Tensor", dtype="promote")
-number_loops(THRESHOLD, &threshold_loop[uint8_t], &threshold_loop[int8_t],
-             &threshold_loop[int16_t], &threshold_loop[int32_t], &threshold_loop[int64_t],
-             &threshold_loop[float], &threshold_loop[double])
+cdef Op THRESHOLD = Op("threshold(Tensor x, Scalar threshold, Scalar value) -> Tensor",
+                       dtype="promote", scalar={"number": "x <= threshold ? value : x"})
 
 @THRESHOLD.derivative("x")
 def threshold_derivative(grad, x, threshold):
@@ -202,13 +172,10 @@ def threshold_(TensorBase input not None, threshold, value):
 
 
 # ---------------------------------------------------------------- threshold_backward
-cdef void threshold_backward_loop(real* out, real* grad, real* x, real* threshold, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = 0 if x[i] <= threshold[i] else grad[i]
-
-cdef Op THRESHOLD_BACKWARD = Op("threshold_backward(Tensor grad, Tensor x, Scalar threshold) -> Tensor", dtype="promote")
-floating_loops(THRESHOLD_BACKWARD, &threshold_backward_loop[float],
-               &threshold_backward_loop[double])
+cdef Op THRESHOLD_BACKWARD = Op(
+    "threshold_backward(Tensor grad, Tensor x, Scalar threshold) -> Tensor",
+    dtype="promote",
+    scalar={"floating": "x <= threshold ? 0 : grad"})
 
 @THRESHOLD_BACKWARD.derivative("grad")
 def threshold_backward_derivative(grad, x, threshold):
@@ -220,14 +187,10 @@ def threshold_backward_derivative_x(grad):
 
 
 # ---------------------------------------------------------------- softshrink
-cdef void softshrink_loop(real* out, real* x, real* lambd, ssize n) noexcept nogil:
-    cdef real y
-    for i in range(n):
-        y = x[i] - lambd[i] if x[i] > lambd[i] else x[i] * <real>0            # nan * 0 is nan
-        out[i] = x[i] + lambd[i] if x[i] < -lambd[i] else y
-
-cdef Op SOFTSHRINK = Op("softshrink(Tensor x, Scalar lambd=0.5) -> Tensor", dtype="promote", wraps_numbers=False, exact_out=True)
-floating_loops(SOFTSHRINK, &softshrink_loop[float], &softshrink_loop[double])
+cdef Op SOFTSHRINK = Op(
+    "softshrink(Tensor x, Scalar lambd=0.5) -> Tensor", dtype="promote",
+    scalar={"floating": "softshrink#(x, lambd)"},
+    wraps_numbers=False, exact_out=True)
 
 @SOFTSHRINK.derivative("x")
 def softshrink_derivative(grad, x, lambd):
@@ -252,12 +215,9 @@ def softshrink(TensorBase input not None, double lambd=0.5, *, out=None):
 
 
 # ---------------------------------------------------------------- hardshrink
-cdef void hardshrink_loop(real* out, real* x, real* lambd, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = 0 if (x[i] >= -lambd[i]) & (x[i] <= lambd[i]) else x[i]
-
-cdef Op HARDSHRINK = Op("hardshrink(Tensor x, Scalar lambd=0.5) -> Tensor", dtype="promote", wraps_numbers=False, exact_out=True)
-floating_loops(HARDSHRINK, &hardshrink_loop[float], &hardshrink_loop[double])
+cdef Op HARDSHRINK = Op("hardshrink(Tensor x, Scalar lambd=0.5) -> Tensor", dtype="promote",
+                        scalar={"floating": "(x >= -lambd) & (x <= lambd) ? 0 : x"},
+                        wraps_numbers=False, exact_out=True)
 
 @HARDSHRINK.derivative("x")
 def hardshrink_derivative(grad, x, lambd):
@@ -275,12 +235,9 @@ def hardshrink(TensorBase input not None, double lambd=0.5, *, out=None):
 
 
 # ---------------------------------------------------------------- shrink_backward
-cdef void shrink_backward_loop(real* out, real* grad, real* x, real* lambd, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = grad[i] if (x[i] > lambd[i]) | (x[i] < -lambd[i]) else 0
-
-cdef Op SHRINK_BACKWARD = Op("shrink_backward(Tensor grad, Tensor x, Scalar lambd) -> Tensor", dtype="promote")
-floating_loops(SHRINK_BACKWARD, &shrink_backward_loop[float], &shrink_backward_loop[double])
+cdef Op SHRINK_BACKWARD = Op("shrink_backward(Tensor grad, Tensor x, Scalar lambd) -> Tensor",
+                             dtype="promote",
+                             scalar={"floating": "(x > lambd) | (x < -lambd) ? grad : 0"})
 
 @SHRINK_BACKWARD.derivative("grad")
 def shrink_backward_derivative(grad, x, lambd):
@@ -334,3 +291,6 @@ def glu(TensorBase input not None, int dim=-1):
         raise RuntimeError(f"glu: dimension {dim} of input has size {x.size(dim)}; it must be even")
     values, gates = x.chunk(2, dim)
     return values * gates.sigmoid()
+
+
+set_loops(tl_loops)

@@ -3,29 +3,18 @@
 The powers that programs use most (2, 3, 1/2 and their inverses) are ops of their own, each a product or a root; the rest
 goes through logarithm and exponential.
 """
-from libc.math cimport INFINITY, NAN, fabs, rint, signbit
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.math cimport INFINITY, NAN
 
-cimport tensorlab._core.loops.tl_math as tl_math
 from tensorlab._core.dispatch.dispatch cimport (
     run_binary,
     run_binary_inplace,
     run_unary,
     run_unary_inplace,
 )
-from tensorlab._core.dispatch.op cimport Op, floating_loops, number_loops
+from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport check_fits, is_operand
 from tensorlab._core.dispatch.out_argument cimport check_out_dtype
-from tensorlab._core.dtypes cimport (
-    BOOL,
-    FLOAT64,
-    dtype_object,
-    integer,
-    is_floating,
-    number,
-    real,
-)
-from tensorlab._core.layout cimport ssize
+from tensorlab._core.dtypes cimport BOOL, FLOAT64, dtype_object, is_floating
 from tensorlab._core.tensor cimport TensorBase
 
 import math
@@ -34,44 +23,15 @@ from tensorlab.errors import DTypeError
 from tensorlab.ops.creation import zeros_like
 from tensorlab.ops.pointwise.common import inplace_function
 
-cdef extern from "tl_math.h" nogil:
-    double tl_power(double, double)
+cdef extern from "powers_loops.h":          # made from the expressions below: _core/scalar.py
+    const NamedLoops* tl_loops
 
 
 # ---------------------------------------------------------------- pow
-cdef inline real pow_real(real x, real y) noexcept nogil:
-    """Without branches, so that loops become SIMD code; float through double, whose logarithm leaves enough bits."""
-    cdef double size = fabs(x)
-    cdef double power = tl_math.exp(y * tl_math.log(size)) if real is float else tl_power(size, y)
-    cdef real half = y * <real>0.5
-    cdef bint is_whole = rint(y) == y                           # true for inf
-    cdef bint is_odd = is_whole & (rint(half) != half)
-    power = power if (x >= 0) | is_whole | (size == INFINITY) else NAN
-    power = -power if is_odd & (signbit(x) != 0) else power
-    return <real>(1.0 if (y == 0) | (x == 1) | ((x == -1) & (fabs(y) == INFINITY)) else power)
-
-cdef inline integer pow_integer(integer x, integer y) noexcept nogil:
-    """Square and multiply. A negative power is 0 (rounded towards zero) but for 1 and -1."""
-    cdef integer power = 1
-    if y < 0:
-        return 0 if x != 1 and x != -1 else x if y & 1 else 1
-    while y > 0:
-        if y & 1:
-            power = power * x
-        x = x * x
-        y >>= 1
-    return power
-
-cdef void pow_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
-    for i in range(n):
-        if number is float or number is double:
-            out[i] = pow_real[number](x[i], y[i])
-        else:
-            out[i] = pow_integer(x[i], y[i])
-
-cdef Op POW = Op("pow(Tensor x, Tensor exponent) -> Tensor", dtype="promote", grain=4096, wraps_numbers=False)
-number_loops(POW, &pow_loop[uint8_t], &pow_loop[int8_t], &pow_loop[int16_t], &pow_loop[int32_t],
-             &pow_loop[int64_t], &pow_loop[float], &pow_loop[double])
+cdef Op POW = Op("pow(Tensor x, Tensor exponent) -> Tensor", dtype="promote",
+                 scalar={"floating": "pow_real#(x, exponent)",
+                         "integer": "pow_integer#(x, exponent)"},
+                 grain=4096, wraps_numbers=False)
 
 @POW.derivative("x")
 def pow_derivative_x(grad, x, exponent):
@@ -94,15 +54,12 @@ def pow_derivative_exponent(grad, x, exponent, out):
 
 
 # ---------------------------------------------------------------- pow of a number
-cdef void pow_of_number_loop(number* out, number* exponent, number* x, ssize n) noexcept nogil:
-    pow_loop(out, x, exponent, n)
-
-cdef Op POW_OF_NUMBER = Op("pow_of_number(Tensor exponent, Scalar x) -> Tensor", dtype="promote", grain=4096,
-                           wraps_numbers=False, is_modular=True, node="PowBackward2")
-number_loops(POW_OF_NUMBER, &pow_of_number_loop[uint8_t], &pow_of_number_loop[int8_t],
-             &pow_of_number_loop[int16_t], &pow_of_number_loop[int32_t],
-             &pow_of_number_loop[int64_t], &pow_of_number_loop[float],
-             &pow_of_number_loop[double])
+cdef Op POW_OF_NUMBER = Op("pow_of_number(Tensor exponent, Scalar x) -> Tensor",
+                           dtype="promote",
+                           scalar={"floating": "pow_real#(x, exponent)",
+                                   "integer": "pow_integer#(x, exponent)"},
+                           grain=4096, wraps_numbers=False, is_modular=True,
+                           node="PowBackward2")
 
 @POW_OF_NUMBER.derivative("exponent")
 def pow_of_number_derivative(grad, exponent, x, out):
@@ -112,71 +69,45 @@ def pow_of_number_derivative(grad, exponent, x, out):
 
 
 # ---------------------------------------------------------------- fixed powers
-cdef void square_loop(number* out, number* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] * x[i]
-
-cdef Op SQUARE = Op("square(Tensor x) -> Tensor", dtype="promote", node="PowBackward0", constants={"exponent": 2})
-number_loops(SQUARE, &square_loop[uint8_t], &square_loop[int8_t], &square_loop[int16_t],
-             &square_loop[int32_t], &square_loop[int64_t], &square_loop[float],
-             &square_loop[double])
+cdef Op SQUARE = Op("square(Tensor x) -> Tensor", dtype="promote", scalar={"number": "x * x"},
+                    node="PowBackward0", constants={"exponent": 2})
 
 @SQUARE.derivative("x")
 def square_derivative(grad, x):
     return grad * (x * 2)
 
-cdef void cube_loop(number* out, number* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] * x[i] * x[i]
-
-cdef Op CUBE = Op("pow_3(Tensor x) -> Tensor", dtype="promote", node="PowBackward0", constants={"exponent": 3})
-number_loops(CUBE, &cube_loop[uint8_t], &cube_loop[int8_t], &cube_loop[int16_t],
-             &cube_loop[int32_t], &cube_loop[int64_t], &cube_loop[float], &cube_loop[double])
+cdef Op CUBE = Op("pow_3(Tensor x) -> Tensor", dtype="promote", scalar={"number": "x * x * x"},
+                  node="PowBackward0", constants={"exponent": 3})
 
 @CUBE.derivative("x")
 def cube_derivative(grad, x):
     return grad * (run_unary(SQUARE, x) * 3)
 
-cdef void root_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = tl_math.sqrt(x[i])
-
-cdef Op ROOT = Op("pow_half(Tensor x) -> Tensor", dtype="floating", node="PowBackward0", constants={"exponent": 0.5})
-floating_loops(ROOT, &root_loop[float], &root_loop[double])
+cdef Op ROOT = Op("pow_half(Tensor x) -> Tensor", dtype="floating", scalar="tl_sqrt@(x)",
+                  node="PowBackward0", constants={"exponent": 0.5})
 
 @ROOT.derivative("x")
 def root_derivative(grad, x):
     return grad * (run_unary(INVERSE_ROOT, x) * 0.5)
 
-cdef void inverse_root_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = tl_math.rsqrt(x[i])
-
-cdef Op INVERSE_ROOT = Op("pow_minus_half(Tensor x) -> Tensor", dtype="floating", node="PowBackward0",
+cdef Op INVERSE_ROOT = Op("pow_minus_half(Tensor x) -> Tensor", dtype="floating",
+                          scalar="tl_rsqrt@(x)", node="PowBackward0",
                           constants={"exponent": -0.5})
-floating_loops(INVERSE_ROOT, &inverse_root_loop[float], &inverse_root_loop[double])
 
 @INVERSE_ROOT.derivative("x")
 def inverse_root_derivative(grad, x):
     return grad * (x ** -1.5 * -0.5)
 
-cdef void inverse_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = <real>1 / x[i]
-
-cdef Op INVERSE = Op("pow_minus_1(Tensor x) -> Tensor", dtype="floating", node="PowBackward0", constants={"exponent": -1})
-floating_loops(INVERSE, &inverse_loop[float], &inverse_loop[double])
+cdef Op INVERSE = Op("pow_minus_1(Tensor x) -> Tensor", dtype="floating", scalar="(T)1 / x",
+                     node="PowBackward0", constants={"exponent": -1})
 
 @INVERSE.derivative("x")
 def inverse_derivative(grad, x):
     return grad * -run_unary(INVERSE_SQUARE, x)
 
-cdef void inverse_square_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = <real>1 / (x[i] * x[i])
-
-cdef Op INVERSE_SQUARE = Op("pow_minus_2(Tensor x) -> Tensor", dtype="floating", node="PowBackward0", constants={"exponent": -2})
-floating_loops(INVERSE_SQUARE, &inverse_square_loop[float], &inverse_square_loop[double])
+cdef Op INVERSE_SQUARE = Op("pow_minus_2(Tensor x) -> Tensor", dtype="floating",
+                            scalar="(T)1 / (x * x)", node="PowBackward0",
+                            constants={"exponent": -2})
 
 @INVERSE_SQUARE.derivative("x")
 def inverse_square_derivative(grad, x):
@@ -308,8 +239,7 @@ def square_(TensorBase input not None):
 
 
 # ---------------------------------------------------------------- sqrt
-cdef Op SQRT = Op("sqrt(Tensor x) -> Tensor", dtype="floating")
-floating_loops(SQRT, &root_loop[float], &root_loop[double])
+cdef Op SQRT = Op("sqrt(Tensor x) -> Tensor", dtype="floating", scalar="tl_sqrt@(x)")
 
 @SQRT.derivative("x")
 def sqrt_derivative(grad, out):
@@ -328,8 +258,7 @@ sqrt_ = inplace_function(SQRT, sqrt)
 
 
 # ---------------------------------------------------------------- rsqrt
-cdef Op RSQRT = Op("rsqrt(Tensor x) -> Tensor", dtype="floating")
-floating_loops(RSQRT, &inverse_root_loop[float], &inverse_root_loop[double])
+cdef Op RSQRT = Op("rsqrt(Tensor x) -> Tensor", dtype="floating", scalar="tl_rsqrt@(x)")
 
 @RSQRT.derivative("x")
 def rsqrt_derivative(grad, out):
@@ -345,3 +274,6 @@ def rsqrt(TensorBase input not None, *, out=None):
     return run_unary(RSQRT, input, out)
 
 rsqrt_ = inplace_function(RSQRT, rsqrt)
+
+
+set_loops(tl_loops)

@@ -3,9 +3,6 @@
 Each has one loop for the function and one for the gradient, so that a layer costs one pass over memory each way. What bends
 smoothly everywhere (gelu, silu, ...) is in smooth.pyx, what is made of other straight pieces (hardtanh, ...) in piecewise.pyx.
 """
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
-
-cimport tensorlab._core.loops.tl_math as tl_math
 from tensorlab._core.dispatch.dispatch cimport (
     run_binary,
     run_binary_inplace,
@@ -14,9 +11,7 @@ from tensorlab._core.dispatch.dispatch cimport (
     run_ternary,
     run_unary,
 )
-from tensorlab._core.dispatch.op cimport Op, floating_loops, number_loops
-from tensorlab._core.dtypes cimport number, real
-from tensorlab._core.layout cimport ssize
+from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pointwise.common cimport check_floating
 
@@ -24,18 +19,16 @@ from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.creation import zeros_like
 from tensorlab.ops.pointwise.common import inplace_function
 
+cdef extern from "rectifiers_loops.h":      # made from the expressions below: _core/scalar.py
+    const NamedLoops* tl_loops
+
 cdef enum:
     GRAIN = 8192                # these loops cost several times what a sum costs
 
 
 # ---------------------------------------------------------------- relu
-cdef void relu_loop(number* out, number* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = 0 if x[i] < 0 else x[i]        # -0. stays, as in PyTorch
-
-cdef Op RELU = Op("relu(Tensor x) -> Tensor", dtype="promote")
-number_loops(RELU, &relu_loop[uint8_t], &relu_loop[int8_t], &relu_loop[int16_t],
-             &relu_loop[int32_t], &relu_loop[int64_t], &relu_loop[float], &relu_loop[double])
+cdef Op RELU = Op("relu(Tensor x) -> Tensor", dtype="promote",
+                  scalar={"number": "x < 0 ? 0 : x"})         # -0. stays, as in PyTorch
 
 @RELU.derivative("x")
 def relu_derivative(grad, out):
@@ -54,13 +47,9 @@ relu_ = inplace_function(RELU, relu)
 
 
 # ---------------------------------------------------------------- relu_backward
-cdef void relu_backward_loop(real* out, real* y, real* grad, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = 0 if y[i] <= 0 else grad[i]
-
 # The result comes first, because the gradient takes over its order of dimensions, as in PyTorch.
-cdef Op RELU_BACKWARD = Op("relu_backward(Tensor y, Tensor grad) -> Tensor", dtype="promote")
-floating_loops(RELU_BACKWARD, &relu_backward_loop[float], &relu_backward_loop[double])
+cdef Op RELU_BACKWARD = Op("relu_backward(Tensor y, Tensor grad) -> Tensor", dtype="promote",
+                           scalar={"floating": "y <= 0 ? 0 : grad"})
 
 @RELU_BACKWARD.derivative("grad")
 def relu_backward_derivative(grad, y):
@@ -72,12 +61,9 @@ def relu_backward_derivative_y(grad):
 
 
 # ---------------------------------------------------------------- leaky_relu, prelu
-cdef void leaky_relu_loop(real* out, real* x, real* slope, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] if x[i] > 0 else x[i] * slope[i]
-
-cdef Op LEAKY_RELU = Op("leaky_relu(Tensor x, Tensor negative_slope=0.01) -> Tensor", dtype="promote", wraps_numbers=False)
-floating_loops(LEAKY_RELU, &leaky_relu_loop[float], &leaky_relu_loop[double])
+cdef Op LEAKY_RELU = Op("leaky_relu(Tensor x, Tensor negative_slope=0.01) -> Tensor",
+                        dtype="promote", scalar={"floating": "x > 0 ? x : x * negative_slope"},
+                        wraps_numbers=False)
 
 @LEAKY_RELU.derivative("x")
 def leaky_relu_derivative_x(grad, x, negative_slope):
@@ -139,14 +125,10 @@ def prelu(TensorBase input not None, TensorBase weight not None):
 
 
 # ---------------------------------------------------------------- leaky_relu_backward
-cdef void leaky_relu_backward_loop(real* out, real* grad, real* x, real* slope, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = grad[i] if x[i] > 0 else grad[i] * slope[i]
-
-cdef Op LEAKY_RELU_BACKWARD = Op("leaky_relu_backward(Tensor grad, Tensor x, Tensor negative_slope) -> Tensor",
-                                 dtype="promote")
-floating_loops(LEAKY_RELU_BACKWARD, &leaky_relu_backward_loop[float],
-               &leaky_relu_backward_loop[double])
+cdef Op LEAKY_RELU_BACKWARD = Op(
+    "leaky_relu_backward(Tensor grad, Tensor x, Tensor negative_slope) -> Tensor",
+    dtype="promote",
+    scalar={"floating": "x > 0 ? grad : grad * negative_slope"})
 
 @LEAKY_RELU_BACKWARD.derivative("grad")
 def leaky_relu_backward_derivative_grad(grad, x, negative_slope):
@@ -162,14 +144,10 @@ def leaky_relu_backward_derivative_slope(grad, grad_, x):
 
 
 # ---------------------------------------------------------------- elu, selu, celu
-cdef void elu_loop(real* out, real* x, real* negative, real* positive, real* rate, ssize n) noexcept nogil:
-    cdef real bent
-    for i in range(n):
-        bent = negative[i] * tl_math.expm1(x[i] * rate[i])
-        out[i] = bent if x[i] <= 0 else x[i] * positive[i]
-
-cdef Op ELU = Op("elu(Tensor x, Scalar negative, Scalar positive, Scalar rate) -> Tensor", dtype="promote", grain=GRAIN)
-floating_loops(ELU, &elu_loop[float], &elu_loop[double])
+cdef Op ELU = Op("elu(Tensor x, Scalar negative, Scalar positive, Scalar rate) -> Tensor",
+                 dtype="promote",
+                 scalar={"floating": "elu#(x, negative, positive, rate)"},
+                 grain=GRAIN)
 
 @ELU.derivative("x")
 def elu_derivative(grad, x, negative, positive, rate):
@@ -234,16 +212,15 @@ def celu_(TensorBase input not None, double alpha=1.0):
 
 
 # ---------------------------------------------------------------- elu_slope
-cdef void elu_slope_loop(real* out, real* x, real* negative, real* positive, real* rate, ssize n) noexcept nogil:
-    cdef real bent
-    for i in range(n):
-        bent = negative[i] * tl_math.exp(x[i] * rate[i])
-        out[i] = bent if x[i] <= 0 else positive[i]
-
-cdef Op ELU_SLOPE = Op("elu_slope(Tensor x, Scalar negative, Scalar positive, Scalar rate) -> Tensor", dtype="promote",
-                       grain=GRAIN)
-floating_loops(ELU_SLOPE, &elu_slope_loop[float], &elu_slope_loop[double])
+cdef Op ELU_SLOPE = Op(
+    "elu_slope(Tensor x, Scalar negative, Scalar positive, Scalar rate) -> Tensor",
+    dtype="promote",
+    scalar={"floating": "elu_slope#(x, negative, positive, rate)"},
+    grain=GRAIN)
 
 @ELU_SLOPE.derivative("x")
 def elu_slope_derivative(grad, x, negative, rate):
     return grad * run_quaternary(ELU_SLOPE, x, negative * rate, 0.0, rate)
+
+
+set_loops(tl_loops)

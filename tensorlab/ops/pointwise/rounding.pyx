@@ -2,9 +2,6 @@
 
 Rounding is flat between its steps, so its derivative is 0 everywhere. Integers are returned as they are.
 """
-from libc.math cimport INFINITY, ceil as c_ceil, floor as c_floor, rint, trunc as c_trunc
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
-
 from tensorlab._core.dispatch.dispatch cimport (
     run_quaternary,
     run_quaternary_inplace,
@@ -13,9 +10,8 @@ from tensorlab._core.dispatch.dispatch cimport (
     run_unary,
     run_unary_inplace,
 )
-from tensorlab._core.dispatch.op cimport Op, floating_loops, number_loops
-from tensorlab._core.dtypes cimport is_floating, number, real
-from tensorlab._core.layout cimport ssize
+from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
+from tensorlab._core.dtypes cimport is_floating
 from tensorlab._core.tensor cimport TensorBase
 
 from tensorlab._core.dtypes import finfo
@@ -23,21 +19,13 @@ from tensorlab.errors import UnsupportedDType
 from tensorlab.ops.creation import zeros_like
 from tensorlab.ops.pointwise.common import inplace_function
 
-
-cdef void keep_loop(number* out, number* x, ssize n) noexcept nogil:
-    """What rounding does to integers."""
-    for i in range(n):
-        out[i] = x[i]
+cdef extern from "rounding_loops.h":        # made from the expressions below: _core/scalar.py
+    const NamedLoops* tl_loops
 
 
 # ---------------------------------------------------------------- floor
-cdef void floor_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = <real>c_floor(x[i])
-
-cdef Op FLOOR = Op("floor(Tensor x) -> Tensor", dtype="promote", exact_out=True)
-number_loops(FLOOR, &keep_loop[uint8_t], &keep_loop[int8_t], &keep_loop[int16_t],
-             &keep_loop[int32_t], &keep_loop[int64_t], &floor_loop[float], &floor_loop[double])
+cdef Op FLOOR = Op("floor(Tensor x) -> Tensor", dtype="promote",
+                   scalar={"floating": "floor@(x)", "integer": "x"}, exact_out=True)
 
 @FLOOR.derivative("x")
 def floor_derivative(grad):
@@ -56,13 +44,8 @@ floor_ = inplace_function(FLOOR, floor)
 
 
 # ---------------------------------------------------------------- ceil
-cdef void ceil_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = <real>c_ceil(x[i])
-
-cdef Op CEIL = Op("ceil(Tensor x) -> Tensor", dtype="promote", exact_out=True)
-number_loops(CEIL, &keep_loop[uint8_t], &keep_loop[int8_t], &keep_loop[int16_t],
-             &keep_loop[int32_t], &keep_loop[int64_t], &ceil_loop[float], &ceil_loop[double])
+cdef Op CEIL = Op("ceil(Tensor x) -> Tensor", dtype="promote",
+                  scalar={"floating": "ceil@(x)", "integer": "x"}, exact_out=True)
 
 @CEIL.derivative("x")
 def ceil_derivative(grad):
@@ -81,13 +64,8 @@ ceil_ = inplace_function(CEIL, ceil)
 
 
 # ---------------------------------------------------------------- trunc
-cdef void trunc_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = <real>c_trunc(x[i])
-
-cdef Op TRUNC = Op("trunc(Tensor x) -> Tensor", dtype="promote", exact_out=True)
-number_loops(TRUNC, &keep_loop[uint8_t], &keep_loop[int8_t], &keep_loop[int16_t],
-             &keep_loop[int32_t], &keep_loop[int64_t], &trunc_loop[float], &trunc_loop[double])
+cdef Op TRUNC = Op("trunc(Tensor x) -> Tensor", dtype="promote",
+                   scalar={"floating": "trunc@(x)", "integer": "x"}, exact_out=True)
 
 @TRUNC.derivative("x")
 def trunc_derivative(grad):
@@ -106,25 +84,18 @@ trunc_ = inplace_function(TRUNC, trunc)
 
 
 # ---------------------------------------------------------------- round
-cdef void round_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = <real>rint(x[i])
-
-cdef Op ROUND = Op("round(Tensor x) -> Tensor", dtype="promote", exact_out=True)
-number_loops(ROUND, &keep_loop[uint8_t], &keep_loop[int8_t], &keep_loop[int16_t],
-             &keep_loop[int32_t], &keep_loop[int64_t], &round_loop[float], &round_loop[double])
+cdef Op ROUND = Op("round(Tensor x) -> Tensor", dtype="promote",
+                   scalar={"floating": "rint@(x)", "integer": "x"}, exact_out=True)
 
 @ROUND.derivative("x")
 def round_derivative(grad):
     return zeros_like(grad)
 
-cdef void round_decimals_loop(real* out, real* x, real* factor, real* divisor, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = <real>rint(x[i] * factor[i] / divisor[i]) / factor[i] * divisor[i]
-
-cdef Op ROUND_DECIMALS = Op("round_decimals(Tensor x, Scalar factor, Scalar divisor) -> Tensor", dtype="promote",
-                            node="RoundBackward1", exact_out=True)
-floating_loops(ROUND_DECIMALS, &round_decimals_loop[float], &round_decimals_loop[double])
+cdef Op ROUND_DECIMALS = Op(
+    "round_decimals(Tensor x, Scalar factor, Scalar divisor) -> Tensor",
+    dtype="promote",
+    scalar={"floating": "rint@(x * factor / divisor) / factor * divisor"},
+    node="RoundBackward1", exact_out=True)
 
 @ROUND_DECIMALS.derivative("x")
 def round_decimals_derivative(grad):
@@ -164,12 +135,8 @@ def round_(TensorBase input not None, *, int decimals=0):
 
 
 # ---------------------------------------------------------------- frac
-cdef void frac_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] - <real>c_trunc(x[i])
-
-cdef Op FRAC = Op("frac(Tensor x) -> Tensor", dtype="promote", exact_out=True)
-floating_loops(FRAC, &frac_loop[float], &frac_loop[double])
+cdef Op FRAC = Op("frac(Tensor x) -> Tensor", dtype="promote",
+                  scalar={"floating": "x - trunc@(x)"}, exact_out=True)
 
 @FRAC.derivative("x")
 def frac_derivative(grad):
@@ -188,21 +155,12 @@ frac_ = inplace_function(FRAC, frac)
 
 
 # ---------------------------------------------------------------- nan_to_num
-cdef void nan_to_num_loop(number* out, number* x, number* nan, number* posinf, number* neginf, ssize n) noexcept nogil:
-    cdef number y
-    for i in range(n):
-        if number is float or number is double:
-            y = nan[i] if x[i] != x[i] else x[i]
-            y = posinf[i] if x[i] == INFINITY else y
-            out[i] = neginf[i] if x[i] == -INFINITY else y
-        else:
-            out[i] = x[i]
-
-cdef Op NAN_TO_NUM = Op("nan_to_num(Tensor x, Scalar nan, Scalar posinf, Scalar neginf) -> Tensor", dtype="promote",
-                        exact_out=True)
-number_loops(NAN_TO_NUM, &nan_to_num_loop[uint8_t], &nan_to_num_loop[int8_t],
-             &nan_to_num_loop[int16_t], &nan_to_num_loop[int32_t], &nan_to_num_loop[int64_t],
-             &nan_to_num_loop[float], &nan_to_num_loop[double], &nan_to_num_loop[uint8_t])
+cdef Op NAN_TO_NUM = Op(
+    "nan_to_num(Tensor x, Scalar nan, Scalar posinf, Scalar neginf) -> Tensor",
+    dtype="promote",
+    scalar={"floating": "nan_to_num#(x, nan, posinf, neginf)",
+            "any": "x"},
+    exact_out=True)
 
 @NAN_TO_NUM.derivative("x")
 def nan_to_num_derivative(grad, x):
@@ -239,3 +197,6 @@ def nan_to_num_(TensorBase input not None, nan=None, posinf=None, neginf=None):
 
 # another name that PyTorch has for the same function
 fix, fix_ = trunc, trunc_
+
+
+set_loops(tl_loops)

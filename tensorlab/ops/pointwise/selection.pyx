@@ -1,13 +1,10 @@
 """Choosing between elements by a mask: where and masked_fill."""
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
-
 from tensorlab._core.dispatch.dispatch cimport run_ternary, run_ternary_inplace
-from tensorlab._core.dispatch.op cimport Op, number_loops
+from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport as_number, check_fits, is_operand
 from tensorlab._core.dispatch.recording cimport OpNode, end_record_inplace
-from tensorlab._core.dtypes cimport BOOL, NUM_DTYPES, UINT8, is_floating, number
+from tensorlab._core.dtypes cimport BOOL, NUM_DTYPES, UINT8, is_floating
 from tensorlab._core.graph.graph cimport should_record
-from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.filling cimport start_overlapping
 from tensorlab.ops.pointwise.common cimport check_tensor
@@ -17,18 +14,14 @@ import warnings
 
 from tensorlab.errors import DTypeError, ShapeError
 
+cdef extern from "selection_loops.h":       # made from the expressions below: _core/scalar.py
+    const NamedLoops* tl_loops
+
 
 # ---------------------------------------------------------------- where
-cdef void where_loop(number* out, number* condition, number* x, number* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] if condition[i] != 0 else y[i]
-
 # A bool promotes to every type, so the condition does not change the type of the result.
-cdef Op WHERE = Op("where(Tensor condition, Tensor x, Tensor y) -> Tensor", dtype="promote", wraps_numbers=True,
-                   exact_out=True)
-number_loops(WHERE, &where_loop[uint8_t], &where_loop[int8_t], &where_loop[int16_t],
-             &where_loop[int32_t], &where_loop[int64_t], &where_loop[float],
-             &where_loop[double], &where_loop[uint8_t])
+cdef Op WHERE = Op("where(Tensor condition, Tensor x, Tensor y) -> Tensor", dtype="promote",
+                   scalar="condition ? x : y", wraps_numbers=True, exact_out=True)
 
 @WHERE.derivative("x")
 def where_derivative_x(grad, condition):
@@ -78,14 +71,8 @@ def where_method(TensorBase self not None, TensorBase condition not None, other)
 
 
 # ---------------------------------------------------------------- masked_fill
-cdef void masked_fill_loop(number* out, number* x, number* mask, number* value, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = value[i] if mask[i] != 0 else x[i]
-
-cdef Op MASKED_FILL = Op("masked_fill(Tensor x, Tensor mask, Tensor value) -> Tensor", dtype="promote")
-number_loops(MASKED_FILL, &masked_fill_loop[uint8_t], &masked_fill_loop[int8_t],
-             &masked_fill_loop[int16_t], &masked_fill_loop[int32_t], &masked_fill_loop[int64_t],
-             &masked_fill_loop[float], &masked_fill_loop[double], &masked_fill_loop[uint8_t])
+cdef Op MASKED_FILL = Op("masked_fill(Tensor x, Tensor mask, Tensor value) -> Tensor",
+                         dtype="promote", scalar="mask ? value : x")
 
 @MASKED_FILL.derivative("x")
 def masked_fill_derivative_x(grad, mask):
@@ -185,3 +172,6 @@ cdef object fill_expanded(TensorBase x, object mask, object value):
             wide = wide.any(i, keepdim=True)
     run_ternary_inplace(MASKED_FILL, place, wide, value)
     return end_record_inplace(node, x) if node is not None else x
+
+
+set_loops(tl_loops)

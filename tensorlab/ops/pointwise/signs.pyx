@@ -1,13 +1,8 @@
 """Signs, neighbours and parts of numbers: abs, sign, copysign, signbit, heaviside, nextafter, frexp, ldexp, angle, gcd, lcm."""
-from libc.math cimport M_PI, exp2 as c_exp2, fabs, frexp as c_frexp, signbit as c_signbit
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
-
-cimport tensorlab._core.loops.c_math as c_math
 from tensorlab._core.dispatch.dispatch cimport run_binary, run_binary_inplace, run_unary
-from tensorlab._core.dispatch.op cimport Op, floating_loops, integer_loops, number_loops
+from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.out_argument cimport NO_PARTIAL_OVERLAP, store_outs
-from tensorlab._core.dtypes cimport integer, is_floating, number, real
-from tensorlab._core.layout cimport ssize
+from tensorlab._core.dtypes cimport is_floating
 from tensorlab._core.tensor cimport TensorBase
 
 import collections
@@ -18,18 +13,13 @@ from tensorlab.errors import DTypeError
 from tensorlab.ops.creation import zeros_like
 from tensorlab.ops.pointwise.common import inplace_function
 
+cdef extern from "signs_loops.h":           # made from the expressions below: _core/scalar.py
+    const NamedLoops* tl_loops
+
 
 # ---------------------------------------------------------------- abs
-cdef void abs_loop(number* out, number* x, ssize n) noexcept nogil:
-    for i in range(n):
-        if number is float or number is double:
-            out[i] = fabs(x[i])     # of a float it compiles to the same: the sign bit is cleared
-        else:
-            out[i] = -x[i] if x[i] < 0 else x[i]
-
-cdef Op ABS = Op("abs(Tensor x) -> Tensor", dtype="promote", exact_out=True)
-number_loops(ABS, &abs_loop[uint8_t], &abs_loop[int8_t], &abs_loop[int16_t], &abs_loop[int32_t],
-             &abs_loop[int64_t], &abs_loop[float], &abs_loop[double])
+cdef Op ABS = Op("abs(Tensor x) -> Tensor", dtype="promote",
+                 scalar={"floating": "fabs@(x)", "integer": "x < 0 ? -x : x"}, exact_out=True)
 
 @ABS.derivative("x")
 def abs_derivative(grad, x):
@@ -48,14 +38,8 @@ abs_ = inplace_function(ABS, abs)
 
 
 # ---------------------------------------------------------------- sign
-cdef void sign_loop(number* out, number* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = <number>((x[i] > 0) - (x[i] < 0))
-
-cdef Op SIGN = Op("sign(Tensor x) -> Tensor", dtype="promote", exact_out=True)
-number_loops(SIGN, &sign_loop[uint8_t], &sign_loop[int8_t], &sign_loop[int16_t],
-             &sign_loop[int32_t], &sign_loop[int64_t], &sign_loop[float], &sign_loop[double],
-             &sign_loop[uint8_t])
+cdef Op SIGN = Op("sign(Tensor x) -> Tensor", dtype="promote", scalar="(x > 0) - (x < 0)",
+                  exact_out=True)
 
 @SIGN.derivative("x")
 def sign_derivative(grad):
@@ -74,13 +58,8 @@ sign_ = inplace_function(SIGN, sign)
 
 
 # ---------------------------------------------------------------- copysign
-cdef void copysign_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = c_math.copysign(x[i], y[i])
-
 cdef Op COPYSIGN = Op("copysign(Tensor x, Tensor y) -> Tensor", dtype="floating",
-                      node="CopysignBackward1")
-floating_loops(COPYSIGN, &copysign_loop[float], &copysign_loop[double])
+                      scalar="copysign@(x, y)", node="CopysignBackward1")
 
 @COPYSIGN.derivative("x")
 def copysign_derivative_x(grad, x, out):
@@ -103,17 +82,12 @@ copysign_ = inplace_function(COPYSIGN, copysign)
 
 
 # ---------------------------------------------------------------- signbit
-cdef void signbit_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
-    for i in range(n):
-        if number is float or number is double:
-            out[i] = c_signbit(x[i]) != 0
-        else:
-            out[i] = x[i] < 0
-
-cdef Op SIGNBIT = Op("signbit(Tensor x) -> Tensor", dtype="compare", exact_out=True)
-number_loops(SIGNBIT, &signbit_loop[uint8_t], &signbit_loop[int8_t], &signbit_loop[int16_t],
-             &signbit_loop[int32_t], &signbit_loop[int64_t], &signbit_loop[float],
-             &signbit_loop[double], &signbit_loop[uint8_t])
+# By the bits, because GCC 12 fails on a vectorised signbit().
+cdef Op SIGNBIT = Op("signbit(Tensor x) -> Tensor", dtype="compare",
+                     scalar={"float32": "tl_bits_of_float(x) >> 31",
+                             "floating": "tl_bits_of_double(x) >> 63",
+                             "any": "x < 0"},
+                     exact_out=True)
 
 def signbit(TensorBase input not None, *, out=None):
     """Is the sign of each element negative? True for -0. too.
@@ -126,14 +100,8 @@ def signbit(TensorBase input not None, *, out=None):
 
 
 # ---------------------------------------------------------------- heaviside
-cdef void heaviside_loop(number* out, number* x, number* values, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = values[i] if x[i] == 0 else <number>(x[i] > 0)
-
-cdef Op HEAVISIDE = Op("heaviside(Tensor x, Tensor values) -> Tensor", dtype="promote", exact_out=True)
-number_loops(HEAVISIDE, &heaviside_loop[uint8_t], &heaviside_loop[int8_t],
-             &heaviside_loop[int16_t], &heaviside_loop[int32_t], &heaviside_loop[int64_t],
-             &heaviside_loop[float], &heaviside_loop[double], &heaviside_loop[uint8_t])
+cdef Op HEAVISIDE = Op("heaviside(Tensor x, Tensor values) -> Tensor", dtype="promote",
+                       scalar="x == 0 ? values : (T)(x > 0)", exact_out=True)
 
 @HEAVISIDE.derivative("x")
 def heaviside_derivative_x(grad):
@@ -170,12 +138,8 @@ def heaviside_(TensorBase input not None, TensorBase values not None):
 
 
 # ---------------------------------------------------------------- nextafter
-cdef void nextafter_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = c_math.nextafter(x[i], y[i])
-
-cdef Op NEXTAFTER = Op("nextafter(Tensor x, Tensor y) -> Tensor", dtype="promote")
-floating_loops(NEXTAFTER, &nextafter_loop[float], &nextafter_loop[double])
+cdef Op NEXTAFTER = Op("nextafter(Tensor x, Tensor y) -> Tensor", dtype="promote",
+                       scalar={"floating": "nextafter@(x, y)"})
 
 @NEXTAFTER.derivative("x")
 def nextafter_derivative_x(grad, x, y):
@@ -198,26 +162,15 @@ nextafter_ = inplace_function(NEXTAFTER, nextafter, tensors_only=True)
 
 
 # ---------------------------------------------------------------- frexp, ldexp
-cdef void mantissa_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef int exponent
-    for i in range(n):
-        out[i] = <real>c_frexp(x[i], &exponent)
-
-cdef Op MANTISSA = Op("mantissa(Tensor x) -> Tensor", dtype="promote", node="FrexpBackward0")
-floating_loops(MANTISSA, &mantissa_loop[float], &mantissa_loop[double])
+cdef Op MANTISSA = Op("mantissa(Tensor x) -> Tensor", dtype="promote",
+                      scalar={"floating": "mantissa#(x)"}, node="FrexpBackward0")
 
 @MANTISSA.derivative("x")
 def mantissa_derivative(grad, x):
     return grad / run_unary(EXPONENT, x.detach()).exp2()
 
-cdef void exponent_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef int exponent
-    for i in range(n):
-        c_frexp(x[i], &exponent)
-        out[i] = exponent if x[i] - x[i] == 0 else 0            # C leaves it open for inf and nan
-
-cdef Op EXPONENT = Op("exponent(Tensor x) -> Tensor", dtype="promote")
-floating_loops(EXPONENT, &exponent_loop[float], &exponent_loop[double])
+cdef Op EXPONENT = Op("exponent(Tensor x) -> Tensor", dtype="promote",
+                      scalar={"floating": "exponent#(x)"})
 
 FrexpResult = collections.namedtuple("FrexpResult", ["mantissa", "exponent"])
 
@@ -238,12 +191,8 @@ def frexp(TensorBase input not None, *, out=None):
     results = run_unary(MANTISSA, input), exponent.to(DTYPES[4])
     return FrexpResult(*(results if out is None else store_outs("frexp", results, out, (input,), NO_PARTIAL_OVERLAP)))
 
-cdef void ldexp_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] * <real>c_exp2(y[i])
-
-cdef Op LDEXP = Op("ldexp(Tensor x, Tensor y) -> Tensor", dtype="floating", grain=8192)
-floating_loops(LDEXP, &ldexp_loop[float], &ldexp_loop[double])
+cdef Op LDEXP = Op("ldexp(Tensor x, Tensor y) -> Tensor", dtype="floating",
+                   scalar="x * (T)exp2(y)", grain=8192)
 
 @LDEXP.derivative("x")
 def ldexp_derivative_x(grad, y):
@@ -266,12 +215,8 @@ ldexp_ = inplace_function(LDEXP, ldexp, tensors_only=True)
 
 
 # ---------------------------------------------------------------- angle
-cdef void angle_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = <real>M_PI if x[i] < 0 else x[i] * <real>0 if x[i] != x[i] else 0
-
-cdef Op ANGLE = Op("angle(Tensor x) -> Tensor", dtype="floating")
-floating_loops(ANGLE, &angle_loop[float], &angle_loop[double])
+cdef Op ANGLE = Op("angle(Tensor x) -> Tensor", dtype="floating",
+                   scalar="x < 0 ? (T)3.14159265358979323846 : x != x ? x * (T)0 : 0")
 
 @ANGLE.derivative("x")
 def angle_derivative(grad):
@@ -288,25 +233,8 @@ def angle(TensorBase input not None, *, out=None):
 
 
 # ---------------------------------------------------------------- gcd, lcm
-cdef inline integer gcd_scalar(integer x, integer y) noexcept nogil:
-    """Euclid's algorithm, on absolute values; remainders of -1 would trap for the smallest number."""
-    cdef integer rest
-    while y != 0:
-        if integer is uint8_t:
-            rest = x % y
-        else:
-            rest = 0 if y == -1 else x % y
-        x = y
-        y = rest
-    return -x if x < 0 else x
-
-cdef void gcd_loop(integer* out, integer* x, integer* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = gcd_scalar(x[i], y[i])
-
-cdef Op GCD = Op("gcd(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=1024)
-integer_loops(GCD, &gcd_loop[uint8_t], &gcd_loop[int8_t], &gcd_loop[int16_t],
-              &gcd_loop[int32_t], &gcd_loop[int64_t])
+cdef Op GCD = Op("gcd(Tensor x, Tensor y) -> Tensor", dtype="promote",
+                 scalar={"integer": "gcd#(x, y)"}, grain=1024)
 
 def gcd(TensorBase input not None, TensorBase other not None, *, out=None):
     """Greatest common divisor of each pair of integers; gcd(0, 0) is 0.
@@ -319,16 +247,8 @@ def gcd(TensorBase input not None, TensorBase other not None, *, out=None):
 
 gcd_ = inplace_function(GCD, gcd, tensors_only=True)
 
-cdef void lcm_loop(integer* out, integer* x, integer* y, ssize n) noexcept nogil:
-    cdef integer divisor, product
-    for i in range(n):
-        divisor = gcd_scalar(x[i], y[i])
-        product = 0 if divisor == 0 else x[i] / divisor * y[i]
-        out[i] = -product if product < 0 else product
-
-cdef Op LCM = Op("lcm(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=1024)
-integer_loops(LCM, &lcm_loop[uint8_t], &lcm_loop[int8_t], &lcm_loop[int16_t],
-              &lcm_loop[int32_t], &lcm_loop[int64_t])
+cdef Op LCM = Op("lcm(Tensor x, Tensor y) -> Tensor", dtype="promote",
+                 scalar={"integer": "lcm#(x, y)"}, grain=1024)
 
 def lcm(TensorBase input not None, TensorBase other not None, *, out=None):
     """Least common multiple of each pair of integers.
@@ -345,3 +265,6 @@ lcm_ = inplace_function(LCM, lcm, tensors_only=True)
 # other names that PyTorch has for the same functions
 absolute, absolute_ = abs, abs_
 sgn, sgn_ = sign, sign_
+
+
+set_loops(tl_loops)

@@ -3,7 +3,6 @@
 Each has one loop for the function and one for the gradient, so that a layer costs one pass over memory each way. relu and its
 relatives are in rectifiers.pyx; sigmoid and tanh in elementary.pyx.
 """
-cimport tensorlab._core.loops.tl_math as tl_math
 from tensorlab._core.dispatch.dispatch cimport (
     run_binary,
     run_quaternary,
@@ -11,25 +10,22 @@ from tensorlab._core.dispatch.dispatch cimport (
     run_unary,
     run_unary_inplace,
 )
-from tensorlab._core.dispatch.op cimport Op, floating_loops
-from tensorlab._core.dtypes cimport real
-from tensorlab._core.layout cimport ssize
+from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pointwise.common cimport check_floating
 
 import math
+
+cdef extern from "smooth_loops.h":          # made from the expressions below: _core/scalar.py
+    const NamedLoops* tl_loops
 
 cdef enum:
     GRAIN = 8192                # these loops cost several times what a sum costs
 
 
 # ---------------------------------------------------------------- gelu
-cdef void gelu_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = tl_math.gelu(x[i])
-
-cdef Op GELU = Op("gelu(Tensor x) -> Tensor", dtype="promote", grain=GRAIN, exact_out=True)
-floating_loops(GELU, &gelu_loop[float], &gelu_loop[double])
+cdef Op GELU = Op("gelu(Tensor x) -> Tensor", dtype="promote",
+                  scalar={"floating": "tl_gelu@(x)"}, grain=GRAIN, exact_out=True)
 
 @GELU.derivative("x")
 def gelu_derivative(grad, x):
@@ -56,17 +52,8 @@ def gelu(TensorBase input not None, *, str approximate="none", out=None):
 
 
 # ---------------------------------------------------------------- gelu_backward
-cdef inline real gelu_slope(real x) noexcept nogil:
-    """Phi(x) + x phi(x), with the normal distribution Phi and its density phi."""
-    cdef real erf = tl_math.erf(x * <real>0.7071067811865476)
-    return <real>0.5 * (<real>1 + erf) + x * (<real>0.3989422804014327 * tl_math.exp(<real>-0.5 * x * x))
-
-cdef void gelu_backward_loop(real* out, real* grad, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = grad[i] * gelu_slope(x[i])
-
-cdef Op GELU_BACKWARD = Op("gelu_backward(Tensor grad, Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
-floating_loops(GELU_BACKWARD, &gelu_backward_loop[float], &gelu_backward_loop[double])
+cdef Op GELU_BACKWARD = Op("gelu_backward(Tensor grad, Tensor x) -> Tensor", dtype="promote",
+                           scalar={"floating": "grad * gelu_slope#(x)"}, grain=GRAIN)
 
 @GELU_BACKWARD.derivative("grad")
 def gelu_backward_derivative_grad(grad, x):
@@ -82,14 +69,9 @@ def gelu_backward_derivative_x(grad, grad_, x):
 cdef double TANH_RATE = 0.7978845608028654          # sqrt(2 / pi)
 cdef double TANH_CUBIC = 0.044715
 
-cdef void gelu_tanh_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef real rate = <real>TANH_RATE, cubic = <real>TANH_CUBIC
-    for i in range(n):
-        out[i] = <real>0.5 * x[i] * (<real>1 + tl_math.tanh(rate * (x[i] + cubic * x[i] * x[i] * x[i])))
-
-cdef Op GELU_TANH = Op("gelu_tanh(Tensor x) -> Tensor", dtype="promote", node="GeluBackward0", grain=GRAIN,
-                       exact_out=True)
-floating_loops(GELU_TANH, &gelu_tanh_loop[float], &gelu_tanh_loop[double])
+cdef Op GELU_TANH = Op("gelu_tanh(Tensor x) -> Tensor", dtype="promote",
+                       scalar={"floating": "gelu_tanh#(x)"},
+                       node="GeluBackward0", grain=GRAIN, exact_out=True)
 
 @GELU_TANH.derivative("x")
 def gelu_tanh_derivative(grad, x):
@@ -97,16 +79,10 @@ def gelu_tanh_derivative(grad, x):
 
 
 # ---------------------------------------------------------------- gelu_tanh_backward
-cdef void gelu_tanh_backward_loop(real* out, real* grad, real* x, ssize n) noexcept nogil:
-    cdef real rate = <real>TANH_RATE, cubic = <real>TANH_CUBIC, one = 1, square, t
-    for i in range(n):
-        square = x[i] * x[i]
-        t = tl_math.tanh(rate * (x[i] + cubic * square * x[i]))
-        out[i] = grad[i] * <real>0.5 * (one + t + x[i] * (one - t * t) * (rate * (one + <real>3 * cubic * square)))
-
-cdef Op GELU_TANH_BACKWARD = Op("gelu_tanh_backward(Tensor grad, Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
-floating_loops(GELU_TANH_BACKWARD, &gelu_tanh_backward_loop[float],
-               &gelu_tanh_backward_loop[double])
+cdef Op GELU_TANH_BACKWARD = Op("gelu_tanh_backward(Tensor grad, Tensor x) -> Tensor",
+                                dtype="promote",
+                                scalar={"floating": "gelu_tanh_backward#(grad, x)"},
+                                grain=GRAIN)
 
 @GELU_TANH_BACKWARD.derivative("grad")
 def gelu_tanh_backward_derivative_grad(grad, x):
@@ -124,12 +100,8 @@ def gelu_tanh_backward_derivative_x(grad, grad_, x):
 
 
 # ---------------------------------------------------------------- silu
-cdef void silu_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] * tl_math.sigmoid(x[i])
-
-cdef Op SILU = Op("silu(Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
-floating_loops(SILU, &silu_loop[float], &silu_loop[double])
+cdef Op SILU = Op("silu(Tensor x) -> Tensor", dtype="promote",
+                  scalar={"floating": "x * tl_sigmoid@(x)"}, grain=GRAIN)
 
 @SILU.derivative("x")
 def silu_derivative(grad, x):
@@ -146,14 +118,8 @@ def silu(TensorBase input not None, bint inplace=False):
 
 
 # ---------------------------------------------------------------- silu_backward
-cdef void silu_backward_loop(real* out, real* grad, real* x, ssize n) noexcept nogil:
-    cdef real s
-    for i in range(n):
-        s = tl_math.sigmoid(x[i])
-        out[i] = grad[i] * s * (<real>1 + x[i] * (<real>1 - s))
-
-cdef Op SILU_BACKWARD = Op("silu_backward(Tensor grad, Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
-floating_loops(SILU_BACKWARD, &silu_backward_loop[float], &silu_backward_loop[double])
+cdef Op SILU_BACKWARD = Op("silu_backward(Tensor grad, Tensor x) -> Tensor", dtype="promote",
+                           scalar={"floating": "silu_backward#(grad, x)"}, grain=GRAIN)
 
 @SILU_BACKWARD.derivative("grad")
 def silu_backward_derivative_grad(grad, x):
@@ -166,12 +132,8 @@ def silu_backward_derivative_x(grad, grad_, x):
 
 
 # ---------------------------------------------------------------- mish
-cdef void mish_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] * tl_math.tanh(tl_math.softplus(x[i]))
-
-cdef Op MISH = Op("mish(Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
-floating_loops(MISH, &mish_loop[float], &mish_loop[double])
+cdef Op MISH = Op("mish(Tensor x) -> Tensor", dtype="promote",
+                  scalar={"floating": "x * tl_tanh@(tl_softplus@(x))"}, grain=GRAIN)
 
 @MISH.derivative("x")
 def mish_derivative(grad, x):
@@ -190,14 +152,8 @@ def mish(TensorBase input not None, bint inplace=False):
 
 
 # ---------------------------------------------------------------- mish_backward
-cdef void mish_backward_loop(real* out, real* grad, real* x, ssize n) noexcept nogil:
-    cdef real t
-    for i in range(n):
-        t = tl_math.tanh(tl_math.softplus(x[i]))
-        out[i] = grad[i] * (t + x[i] * (<real>1 - t * t) * tl_math.sigmoid(x[i]))
-
-cdef Op MISH_BACKWARD = Op("mish_backward(Tensor grad, Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
-floating_loops(MISH_BACKWARD, &mish_backward_loop[float], &mish_backward_loop[double])
+cdef Op MISH_BACKWARD = Op("mish_backward(Tensor grad, Tensor x) -> Tensor", dtype="promote",
+                           scalar={"floating": "mish_backward#(grad, x)"}, grain=GRAIN)
 
 @MISH_BACKWARD.derivative("grad")
 def mish_backward_derivative_grad(grad, x):
@@ -213,15 +169,11 @@ def mish_backward_derivative_x(grad, grad_, x):
 
 
 # ---------------------------------------------------------------- softplus
-cdef void softplus_loop(real* out, real* x, real* beta, real* threshold, ssize n) noexcept nogil:
-    cdef real z
-    for i in range(n):
-        z = x[i] * beta[i]
-        out[i] = x[i] if z > threshold[i] else tl_math.softplus(z) / beta[i]
-
-cdef Op SOFTPLUS = Op("softplus(Tensor x, Scalar beta=1, Scalar threshold=20) -> Tensor", dtype="promote", grain=GRAIN,
-                      exact_out=True)
-floating_loops(SOFTPLUS, &softplus_loop[float], &softplus_loop[double])
+cdef Op SOFTPLUS = Op(
+    "softplus(Tensor x, Scalar beta=1, Scalar threshold=20) -> Tensor",
+    dtype="promote",
+    scalar={"floating": "x * beta > threshold ? x : tl_softplus@(x * beta) / beta"},
+    grain=GRAIN, exact_out=True)
 
 @SOFTPLUS.derivative("x")
 def softplus_derivative(grad, x, beta, threshold):
@@ -239,16 +191,11 @@ def softplus(TensorBase input not None, double beta=1, double threshold=20, *, o
 
 
 # ---------------------------------------------------------------- softplus_backward
-cdef void softplus_backward_loop(real* out, real* grad, real* x, real* beta, real* threshold, ssize n) noexcept nogil:
-    cdef real z
-    for i in range(n):
-        z = x[i] * beta[i]
-        out[i] = grad[i] if z > threshold[i] else grad[i] * tl_math.sigmoid(z)
-
-cdef Op SOFTPLUS_BACKWARD = Op("softplus_backward(Tensor grad, Tensor x, Scalar beta, Scalar threshold) -> Tensor",
-                               dtype="promote", grain=GRAIN)
-floating_loops(SOFTPLUS_BACKWARD, &softplus_backward_loop[float],
-               &softplus_backward_loop[double])
+cdef Op SOFTPLUS_BACKWARD = Op(
+    "softplus_backward(Tensor grad, Tensor x, Scalar beta, Scalar threshold) -> Tensor",
+    dtype="promote",
+    scalar={"floating": "x * beta > threshold ? grad : grad * tl_sigmoid@(x * beta)"},
+    grain=GRAIN)
 
 @SOFTPLUS_BACKWARD.derivative("grad")
 def softplus_backward_derivative_grad(grad, x, beta, threshold):
@@ -261,12 +208,8 @@ def softplus_backward_derivative_x(grad, grad_, x, beta, threshold):
 
 
 # ---------------------------------------------------------------- logsigmoid
-cdef void logsigmoid_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = -tl_math.softplus(-x[i])
-
-cdef Op LOGSIGMOID = Op("log_sigmoid(Tensor x) -> Tensor", dtype="promote", grain=GRAIN, exact_out=True)
-floating_loops(LOGSIGMOID, &logsigmoid_loop[float], &logsigmoid_loop[double])
+cdef Op LOGSIGMOID = Op("log_sigmoid(Tensor x) -> Tensor", dtype="promote",
+                        scalar={"floating": "-tl_softplus@(-x)"}, grain=GRAIN, exact_out=True)
 
 @LOGSIGMOID.derivative("x")
 def logsigmoid_derivative(grad, x):
@@ -283,13 +226,9 @@ def logsigmoid(TensorBase input not None, *, out=None):
 
 
 # ---------------------------------------------------------------- logsigmoid_backward
-cdef void logsigmoid_backward_loop(real* out, real* grad, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = grad[i] * tl_math.sigmoid(-x[i])
-
-cdef Op LOGSIGMOID_BACKWARD = Op("log_sigmoid_backward(Tensor grad, Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
-floating_loops(LOGSIGMOID_BACKWARD, &logsigmoid_backward_loop[float],
-               &logsigmoid_backward_loop[double])
+cdef Op LOGSIGMOID_BACKWARD = Op("log_sigmoid_backward(Tensor grad, Tensor x) -> Tensor",
+                                 dtype="promote", scalar={"floating": "grad * tl_sigmoid@(-x)"},
+                                 grain=GRAIN)
 
 @LOGSIGMOID_BACKWARD.derivative("grad")
 def logsigmoid_backward_derivative_grad(grad, x):
@@ -299,3 +238,6 @@ def logsigmoid_backward_derivative_grad(grad, x):
 def logsigmoid_backward_derivative_x(grad, grad_, x):
     s = x.sigmoid()
     return grad * grad_ * (s * (s - 1))
+
+
+set_loops(tl_loops)

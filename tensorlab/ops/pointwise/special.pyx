@@ -3,26 +3,9 @@
 The modified Bessel functions come from SciPy, which is imported when one is first called.
 """
 from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
-from libc.math cimport (
-    INFINITY,
-    M_PI,
-    M_SQRT1_2,
-    NAN,
-    copysign,
-    erfc as c_erfc,
-    exp,
-    fabs,
-    floor,
-    lgamma as c_lgamma,
-    log,
-    pow as c_pow,
-    sqrt,
-    tan,
-)
 
-cimport tensorlab._core.loops.tl_math as tl_math
 from tensorlab._core.dispatch.dispatch cimport run_binary, run_unary
-from tensorlab._core.dispatch.op cimport Op, floating_loops
+from tensorlab._core.dispatch.op cimport NamedLoops, Op, floating_loops, set_loops
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
@@ -31,17 +14,15 @@ import math
 
 from tensorlab.ops.pointwise.common import inplace_function
 
+cdef extern from "special_loops.h":         # made from the expressions below: _core/scalar.py
+    const NamedLoops* tl_loops
+
 cdef enum:
     GRAIN = 2048                # most of these loops cost ten times what a sum costs
 
 
 # ---------------------------------------------------------------- erf
-cdef void erf_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = tl_math.erf(x[i])
-
-cdef Op ERF = Op("erf(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(ERF, &erf_loop[float], &erf_loop[double])
+cdef Op ERF = Op("erf(Tensor x) -> Tensor", dtype="floating", scalar="tl_erf@(x)", grain=GRAIN)
 
 @ERF.derivative("x")
 def erf_derivative(grad, x):
@@ -60,12 +41,8 @@ erf_ = inplace_function(ERF, erf)
 
 
 # ---------------------------------------------------------------- erfc
-cdef void erfc_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = <real>c_erfc(x[i])
-
-cdef Op ERFC = Op("erfc(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(ERFC, &erfc_loop[float], &erfc_loop[double])
+cdef Op ERFC = Op("erfc(Tensor x) -> Tensor", dtype="floating", scalar="(T)erfc(x)",
+                  grain=GRAIN)
 
 @ERFC.derivative("x")
 def erfc_derivative(grad, x):
@@ -84,12 +61,8 @@ erfc_ = inplace_function(ERFC, erfc)
 
 
 # ---------------------------------------------------------------- ndtr
-cdef void ndtr_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = <real>(0.5 * c_erfc(-M_SQRT1_2 * x[i]))
-
-cdef Op NDTR = Op("ndtr(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(NDTR, &ndtr_loop[float], &ndtr_loop[double])
+cdef Op NDTR = Op("ndtr(Tensor x) -> Tensor", dtype="floating",
+                  scalar="(T)(0.5 * erfc(-0.70710678118654752440 * x))", grain=GRAIN)
 
 @NDTR.derivative("x")
 def ndtr_derivative(grad, x):
@@ -114,30 +87,8 @@ def ndtr(TensorBase input not None, *, out=None):
 
 
 # ---------------------------------------------------------------- erfinv
-cdef double erfinv_scalar(double x) noexcept nogil:
-    """Winitzki's formula, right to 0.2 %, then three of Halley's steps, each of which triples the digits.
-
-    Source: Winitzki 2008, A handy approximation for the error function and its inverse.
-    """
-    cdef double a = fabs(x), rest, half, y, error, slope
-    cdef int _step
-    if not a < 1:
-        return copysign(INFINITY, x) if a == 1 else NAN
-    rest = 1 - a
-    half = 2 / (M_PI * 0.147) + 0.5 * log(rest * (1 + a))
-    y = sqrt(sqrt(half * half - log(rest * (1 + a)) / 0.147) - half)
-    for _step in range(3):
-        error = rest - c_erfc(y) if a > 0.5 else (1 - c_erfc(y)) - a        # erf(y) - a, without cancellation
-        slope = 2 / sqrt(M_PI) * exp(-y * y)
-        y -= error / (slope + y * error)
-    return copysign(y, x)
-
-cdef void erfinv_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = <real>erfinv_scalar(x[i])
-
-cdef Op ERFINV = Op("erfinv(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(ERFINV, &erfinv_loop[float], &erfinv_loop[double])
+cdef Op ERFINV = Op("erfinv(Tensor x) -> Tensor", dtype="floating", scalar="(T)erfinv(x)",
+                    grain=GRAIN)
 
 @ERFINV.derivative("x")
 def erfinv_derivative(grad, out):
@@ -156,12 +107,8 @@ erfinv_ = inplace_function(ERFINV, erfinv)
 
 
 # ---------------------------------------------------------------- lgamma
-cdef void lgamma_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = <real>c_lgamma(x[i])
-
-cdef Op LGAMMA = Op("lgamma(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(LGAMMA, &lgamma_loop[float], &lgamma_loop[double])
+cdef Op LGAMMA = Op("lgamma(Tensor x) -> Tensor", dtype="floating", scalar="(T)lgamma(x)",
+                    grain=GRAIN)
 
 @LGAMMA.derivative("x")
 def lgamma_derivative(grad, x):
@@ -180,32 +127,8 @@ lgamma_ = inplace_function(LGAMMA, lgamma)
 
 
 # ---------------------------------------------------------------- digamma
-cdef double digamma_scalar(double x) noexcept nogil:
-    """psi(x) = psi(x + 1) - 1/x up to 10, then the asymptotic series; negative x by reflection.
-
-    Source: Abramowitz and Stegun 1964, 6.3.5, 6.3.7 and 6.3.18.
-    """
-    cdef double below = 0, s
-    if x == 0:
-        return copysign(INFINITY, -x)
-    if x < 0:
-        if x == floor(x):
-            return NAN
-        below = -M_PI / tan(M_PI * (x - floor(x)))
-        x = 1 - x
-    while x < 10:
-        below -= 1 / x
-        x += 1
-    s = 1 / (x * x)
-    return below + log(x) - 0.5 / x - s * (1. / 12 - s * (1. / 120 - s * (1. / 252 - s * (
-        1. / 240 - s * (1. / 132 - s * (691. / 32760 - s * (1. / 12)))))))
-
-cdef void digamma_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = <real>digamma_scalar(x[i])
-
-cdef Op DIGAMMA = Op("digamma(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(DIGAMMA, &digamma_loop[float], &digamma_loop[double])
+cdef Op DIGAMMA = Op("digamma(Tensor x) -> Tensor", dtype="floating", scalar="(T)digamma(x)",
+                     grain=GRAIN)
 
 @DIGAMMA.derivative("x")
 def digamma_derivative(grad, x):
@@ -224,43 +147,8 @@ digamma_ = inplace_function(DIGAMMA, digamma)
 
 
 # ---------------------------------------------------------------- polygamma
-cdef double zeta_sum(double s, double x) noexcept nogil:
-    """Sum of (x + k)**-s over k >= 0, s > 1: terms up to 10, then Euler and Maclaurin's formula.
-
-    Source: Abramowitz and Stegun 1964, 23.1.30.
-    """
-    cdef double[10] bernoulli = [1. / 6, -1. / 30, 1. / 42, -1. / 30, 5. / 66, -691. / 2730, 7. / 6, -3617. / 510,
-                                 43867. / 798, -174611. / 330]
-    cdef double total = 0, factor
-    cdef int j
-    if x <= 0 and x == floor(x):
-        return INFINITY
-    while x < 10:
-        total += c_pow(x, -s)
-        x += 1
-    total += c_pow(x, 1 - s) / (s - 1) + 0.5 * c_pow(x, -s)
-    factor = s * c_pow(x, -s - 1) / 2                           # s (s + 1) ... x**(-s - 2j + 1) / (2j)!
-    for j in range(10):
-        total += bernoulli[j] * factor
-        factor *= (s + 2 * j + 1) * (s + 2 * j + 2) / ((2 * j + 3) * (2 * j + 4) * x * x)
-    return total
-
-cdef double polygamma_scalar(double x, double n) noexcept nogil:
-    """(-1)**(n + 1) n! zeta(n + 1, x); nan far below 0, where the sum would be long."""
-    cdef double size
-    if n == 0:
-        return digamma_scalar(x)
-    if not x > -10000:
-        return NAN
-    size = exp(c_lgamma(n + 1)) * zeta_sum(n + 1, x)
-    return size if n - 2 * floor(n / 2) == 1 else -size
-
-cdef void polygamma_loop(real* out, real* x, real* order, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = <real>polygamma_scalar(x[i], order[i])
-
-cdef Op POLYGAMMA = Op("polygamma(Tensor x, Scalar n) -> Tensor", dtype="floating", grain=GRAIN, wraps_numbers=False)
-floating_loops(POLYGAMMA, &polygamma_loop[float], &polygamma_loop[double])
+cdef Op POLYGAMMA = Op("polygamma(Tensor x, Scalar n) -> Tensor", dtype="floating",
+                       scalar="(T)polygamma(x, n)", grain=GRAIN, wraps_numbers=False)
 
 @POLYGAMMA.derivative("x")
 def polygamma_derivative(grad, x, n):
@@ -360,17 +248,9 @@ def i1(TensorBase input not None, *, out=None):
 
 
 # ---------------------------------------------------------------- xlogy
-cdef inline real xlogy_scalar(real x, real y) noexcept nogil:
-    cdef real product = x * tl_math.log(y)
-    return 0 if (x == 0) & (y == y) else product
-
-cdef void xlogy_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = xlogy_scalar(x[i], y[i])
-
-cdef Op XLOGY = Op("xlogy(Tensor x, Tensor y) -> Tensor", dtype="floating", grain=GRAIN,
+cdef Op XLOGY = Op("xlogy(Tensor x, Tensor y) -> Tensor", dtype="floating",
+                   scalar="xlogy#(x, y)", grain=GRAIN,
                    node="XlogyBackward2")
-floating_loops(XLOGY, &xlogy_loop[float], &xlogy_loop[double])
 
 @XLOGY.derivative("x")
 def xlogy_derivative_x(grad, x, y):
@@ -394,3 +274,6 @@ def xlogy(input, other, *, out=None):
     return run_binary(XLOGY, input, other, out)
 
 xlogy_ = inplace_function(XLOGY, xlogy)
+
+
+set_loops(tl_loops)

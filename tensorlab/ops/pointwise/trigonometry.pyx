@@ -1,28 +1,25 @@
 """Circular functions and their inverses, atan2, hypot, and angles in degrees."""
-from libc.math cimport M_PI, acos as c_acos, asin as c_asin, atan as c_atan, sin as c_sin
-
-cimport tensorlab._core.loops.c_math as c_math
-cimport tensorlab._core.loops.tl_math as tl_math
 from tensorlab._core.dispatch.dispatch cimport run_binary, run_binary_inplace, run_unary
-from tensorlab._core.dispatch.op cimport Op, floating_loops
-from tensorlab._core.dtypes cimport real
-from tensorlab._core.layout cimport ssize
+from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.tensor cimport TensorBase
 
 import math
 
+from tensorlab._core.scalar import Guarded
 from tensorlab.ops.pointwise.common import inplace_function
+
+cdef extern from "trigonometry_loops.h":    # made from the expressions below: _core/scalar.py
+    const NamedLoops* tl_loops
 
 cdef enum:
     GRAIN = 8192                # these loops cost several times what a sum costs
-    BLOCK = 256
 
 # ---------------------------------------------------------------- sin
-cdef void sin_loop(real* out, real* x, ssize n) noexcept nogil:
-    tl_math.sin_array(out, x, n)
-
-cdef Op SIN = Op("sin(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(SIN, &sin_loop[float], &sin_loop[double])
+cdef Op SIN = Op("sin(Tensor x) -> Tensor", dtype="floating",
+                 scalar=Guarded("tl_sin_near@(x, 0)",
+                                unless="tl_is_huge@(x)",
+                                otherwise="tl_sin@(x)"),
+                 grain=GRAIN)
 
 @SIN.derivative("x")
 def sin_derivative(grad, x):
@@ -41,11 +38,11 @@ sin_ = inplace_function(SIN, sin)
 
 
 # ---------------------------------------------------------------- cos
-cdef void cos_loop(real* out, real* x, ssize n) noexcept nogil:
-    tl_math.cos_array(out, x, n)
-
-cdef Op COS = Op("cos(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(COS, &cos_loop[float], &cos_loop[double])
+cdef Op COS = Op("cos(Tensor x) -> Tensor", dtype="floating",
+                 scalar=Guarded("tl_sin_near@(x, 1)",
+                                unless="tl_is_huge@(x)",
+                                otherwise="tl_cos@(x)"),
+                 grain=GRAIN)
 
 @COS.derivative("x")
 def cos_derivative(grad, x):
@@ -64,20 +61,12 @@ cos_ = inplace_function(COS, cos)
 
 
 # ---------------------------------------------------------------- tan
-cdef void tan_loop(real* out, real* x, ssize n) noexcept nogil:
-    """Sine over cosine, block by block: both are SIMD code, libm's tangent is not."""
-    cdef real[BLOCK] sine, cosine
-    cdef ssize i, m, start = 0
-    while start < n:
-        m = min(n - start, <ssize>BLOCK)
-        tl_math.sin_array(&sine[0], x + start, m)
-        tl_math.cos_array(&cosine[0], x + start, m)
-        for i in range(m):
-            out[start + i] = sine[i] / cosine[i]
-        start += m
-
-cdef Op TAN = Op("tan(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(TAN, &tan_loop[float], &tan_loop[double])
+# Sine over cosine, because both are SIMD code, and libm's tangent is not.
+cdef Op TAN = Op("tan(Tensor x) -> Tensor", dtype="floating",
+                 scalar=Guarded("tl_sin_near@(x, 0) / tl_sin_near@(x, 1)",
+                                unless="tl_is_huge@(x)",
+                                otherwise="tl_sin@(x) / tl_cos@(x)"),
+                 grain=GRAIN)
 
 @TAN.derivative("x")
 def tan_derivative(grad, out):
@@ -95,27 +84,9 @@ def tan(TensorBase input not None, *, out=None):
 tan_ = inplace_function(TAN, tan)
 
 
-# ---------------------------------------------------------------- one atan for three functions
-cdef inline float atan_float(float x) noexcept nogil:
-    """t + t * (a polynomial in t * t), fitted by least squares to 1.6e-8, with t = |x| or 1 / |x|; 2 ULP."""
-    cdef float a = c_math.fabs(x), t = <float>1 / a if a > 1 else a, s = t * t
-    cdef float p = (((<float>0.0028498520 * s - <float>0.016068479) * s + <float>0.042691275) * s - <float>0.075042740) * s
-    p = (((p + <float>0.10640924) * s - <float>0.14203642) * s + <float>0.19992620) * s - <float>0.33333072
-    t = t + t * (s * p)
-    t = <float>1.57079637 - (t + <float>4.3711388e-8) if a > 1 else t       # pi / 2 in two parts
-    return c_math.copysign(t, x)
-
-
 # ---------------------------------------------------------------- asin
-cdef inline float asin_float(float x) noexcept nogil:
-    return atan_float(x / c_math.sqrt((<float>1 - x) * (<float>1 + x)))
-
-cdef void asin_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = asin_float(x[i]) if real is float else c_asin(x[i])
-
-cdef Op ASIN = Op("asin(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(ASIN, &asin_loop[float], &asin_loop[double])
+cdef Op ASIN = Op("asin(Tensor x) -> Tensor", dtype="floating",
+                  scalar={"float32": "asin_float32(x)", "floating": "asin(x)"}, grain=GRAIN)
 
 @ASIN.derivative("x")
 def asin_derivative(grad, x):
@@ -134,15 +105,8 @@ asin_ = inplace_function(ASIN, asin)
 
 
 # ---------------------------------------------------------------- acos
-cdef inline float acos_float(float x) noexcept nogil:
-    return <float>2 * atan_float(c_math.sqrt((<float>1 - x) / (<float>1 + x)))
-
-cdef void acos_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = acos_float(x[i]) if real is float else c_acos(x[i])
-
-cdef Op ACOS = Op("acos(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(ACOS, &acos_loop[float], &acos_loop[double])
+cdef Op ACOS = Op("acos(Tensor x) -> Tensor", dtype="floating",
+                  scalar={"float32": "acos_float32(x)", "floating": "acos(x)"}, grain=GRAIN)
 
 @ACOS.derivative("x")
 def acos_derivative(grad, x):
@@ -161,12 +125,8 @@ acos_ = inplace_function(ACOS, acos)
 
 
 # ---------------------------------------------------------------- atan
-cdef void atan_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = atan_float(x[i]) if real is float else c_atan(x[i])
-
-cdef Op ATAN = Op("atan(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(ATAN, &atan_loop[float], &atan_loop[double])
+cdef Op ATAN = Op("atan(Tensor x) -> Tensor", dtype="floating",
+                  scalar={"float32": "atan_float32(x)", "floating": "atan(x)"}, grain=GRAIN)
 
 @ATAN.derivative("x")
 def atan_derivative(grad, x):
@@ -185,12 +145,8 @@ atan_ = inplace_function(ATAN, atan)
 
 
 # ---------------------------------------------------------------- atan2
-cdef void atan2_loop(real* out, real* y, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = c_math.atan2(y[i], x[i])
-
-cdef Op ATAN2 = Op("atan2(Tensor y, Tensor x) -> Tensor", dtype="floating", grain=GRAIN, public={"y": "self", "x": "other"})
-floating_loops(ATAN2, &atan2_loop[float], &atan2_loop[double])
+cdef Op ATAN2 = Op("atan2(Tensor y, Tensor x) -> Tensor", dtype="floating",
+                   scalar="atan2@(y, x)", grain=GRAIN, public={"y": "self", "x": "other"})
 
 @ATAN2.derivative("y")
 def atan2_derivative_y(grad, y, x):
@@ -218,12 +174,8 @@ atan2_ = inplace_function(ATAN2, atan2, tensors_only=True)
 
 
 # ---------------------------------------------------------------- hypot
-cdef void hypot_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = c_math.hypot(x[i], y[i])
-
-cdef Op HYPOT = Op("hypot(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=GRAIN)
-floating_loops(HYPOT, &hypot_loop[float], &hypot_loop[double])
+cdef Op HYPOT = Op("hypot(Tensor x, Tensor y) -> Tensor", dtype="promote",
+                   scalar={"floating": "hypot@(x, y)"}, grain=GRAIN)
 
 @HYPOT.derivative("x")
 def hypot_derivative_x(grad, x, out):
@@ -246,16 +198,7 @@ hypot_ = inplace_function(HYPOT, hypot, tensors_only=True)
 
 
 # ---------------------------------------------------------------- sinc
-cdef inline real sinc_scalar(real x) noexcept nogil:
-    cdef real a = <real>(x * M_PI)
-    return <real>1 if x == 0 else <real>(c_sin(a) / a)
-
-cdef void sinc_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = sinc_scalar(x[i])
-
-cdef Op SINC = Op("sinc(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(SINC, &sinc_loop[float], &sinc_loop[double])
+cdef Op SINC = Op("sinc(Tensor x) -> Tensor", dtype="floating", scalar="sinc#(x)", grain=GRAIN)
 
 @SINC.derivative("x")
 def sinc_derivative(grad, x):
@@ -276,12 +219,8 @@ sinc_ = inplace_function(SINC, sinc)
 
 
 # ---------------------------------------------------------------- degrees and radians
-cdef Op SCALE = Op("scale_angle(Tensor x, Scalar factor) -> Tensor", dtype="floating", node="MulBackward0")
-floating_loops(SCALE, &scale_loop[float], &scale_loop[double])
-
-cdef void scale_loop(real* out, real* x, real* factor, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] * factor[i]
+cdef Op SCALE = Op("scale_angle(Tensor x, Scalar factor) -> Tensor", dtype="floating",
+                   scalar="x * factor", node="MulBackward0")
 
 @SCALE.derivative("x")
 def scale_derivative(grad, factor):
@@ -319,3 +258,6 @@ arccos, arccos_ = acos, acos_
 arcsin, arcsin_ = asin, asin_
 arctan, arctan_ = atan, atan_
 arctan2, arctan2_ = atan2, atan2_
+
+
+set_loops(tl_loops)

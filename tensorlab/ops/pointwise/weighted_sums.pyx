@@ -2,19 +2,14 @@
 
 What is multiplied last is added in the same instruction (FMA) and rounded only once, as in PyTorch.
 """
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
-
-cimport tensorlab._core.loops.c_math as c_math
 from tensorlab._core.dispatch.dispatch cimport (
     run_quaternary,
     run_quaternary_inplace,
     run_ternary,
     run_ternary_inplace,
 )
-from tensorlab._core.dispatch.op cimport Op, floating_loops, number_loops
+from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.out_argument cimport check_out_dtype
-from tensorlab._core.dtypes cimport number, real
-from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pointwise.common cimport (
     check_tensor,
@@ -25,16 +20,16 @@ from tensorlab.ops.pointwise.common cimport (
 
 from tensorlab.errors import DTypeError, UnsupportedDType
 
+cdef extern from "weighted_sums_loops.h":   # made from the expressions below: _core/scalar.py
+    const NamedLoops* tl_loops
+
 
 # ---------------------------------------------------------------- addcmul
-cdef void addcmul_loop(number* out, number* x, number* a, number* b, number* value, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = c_math.fma(<number>(value[i] * a[i]), b[i], x[i])
-
-cdef Op ADDCMUL = Op("addcmul(Tensor x, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", dtype="promote")
-number_loops(ADDCMUL, &addcmul_loop[uint8_t], &addcmul_loop[int8_t], &addcmul_loop[int16_t],
-             &addcmul_loop[int32_t], &addcmul_loop[int64_t], &addcmul_loop[float],
-             &addcmul_loop[double])
+cdef Op ADDCMUL = Op(
+    "addcmul(Tensor x, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    dtype="promote",
+    scalar={"floating": "fma@(value * tensor1, tensor2, x)",
+            "integer": "(T)(value * tensor1) * tensor2 + x"})
 
 @ADDCMUL.derivative("x")
 def addcmul_derivative_x(grad):
@@ -81,12 +76,9 @@ def addcmul_(TensorBase input not None, tensor1, tensor2, late=None, *, value=1)
 
 
 # ---------------------------------------------------------------- addcdiv
-cdef void addcdiv_loop(real* out, real* x, real* a, real* b, real* value, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = x[i] + value[i] * a[i] / b[i]
-
-cdef Op ADDCDIV = Op("addcdiv(Tensor x, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", dtype="promote")
-floating_loops(ADDCDIV, &addcdiv_loop[float], &addcdiv_loop[double])
+cdef Op ADDCDIV = Op(
+    "addcdiv(Tensor x, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    dtype="promote", scalar={"floating": "x + value * tensor1 / tensor2"})
 
 @ADDCDIV.derivative("x")
 def addcdiv_derivative_x(grad):
@@ -137,17 +129,8 @@ def addcdiv_(TensorBase input not None, tensor1, tensor2, late=None, *, value=1)
 
 
 # ---------------------------------------------------------------- lerp
-cdef void lerp_loop(real* out, real* x, real* end, real* weight, ssize n) noexcept nogil:
-    cdef real nearer, distance
-    for i in range(n):
-        # measured from the nearer end, so that a weight of 0 or 1 gives exactly x or `end`
-        nearer, distance = x[i], weight[i]
-        if not ((weight[i] > <real>-0.5) & (weight[i] < <real>0.5)):
-            nearer, distance = end[i], weight[i] - <real>1
-        out[i] = c_math.fma(distance, end[i] - x[i], nearer)
-
-cdef Op LERP = Op("lerp(Tensor x, Tensor end, Tensor weight) -> Tensor", dtype="promote")
-floating_loops(LERP, &lerp_loop[float], &lerp_loop[double])
+cdef Op LERP = Op("lerp(Tensor x, Tensor end, Tensor weight) -> Tensor", dtype="promote",
+                  scalar={"floating": "lerp#(x, end, weight)"})
 
 @LERP.derivative("x")
 def lerp_derivative_x(grad, weight):
@@ -197,3 +180,6 @@ def lerp_(TensorBase input not None, TensorBase end not None, weight):
     """`lerp`, written over `input`."""
     check_lerp("lerp_", input, end, weight)
     return run_ternary_inplace(LERP, input, end, weight)
+
+
+set_loops(tl_loops)

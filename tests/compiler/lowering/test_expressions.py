@@ -1,4 +1,7 @@
-"""Every pointwise op gives the bits of its eager loop when it is compiled: all types and numbers."""
+"""Every pointwise op gives the bits of its eager loop when it is compiled: all types and numbers.
+
+Both are made from the op's scalar expression (tests/core/test_scalar.py), but for those that a block has of its own.
+"""
 
 import itertools
 
@@ -8,12 +11,12 @@ from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab
 from tensorlab.compiler.lowering import Kernel
-from tensorlab.compiler.lowering.expressions import EXPRESSIONS
 from tests.compiler.driver import compiled
 from tests.ops.replay import same_bits
 
 POINTWISE = [name for name, op in REGISTRY.items() if op.is_pointwise and not op.writes]
 CALLED = {"i0", "i1"}  # SciPy's functions: a kernel cannot call them
+EXPRESSIONS = [name for name in POINTWISE if REGISTRY[name].scalar is not None]
 DTYPES = [
     getattr(tensorlab, name)
     for name in [

@@ -1,0 +1,326 @@
+/* C functions that scalar expressions call, where a line is not enough: both the inner loops of ops and compiled
+   programs have those that they need, from scalar.py, which explains the notation (T, @ and #). An empty line parts
+   one from the next. */
+
+/* A comparison with nan is false, so x stays if it is nan; `low != low` lets a bound that is nan win. */
+T at_least#(T x, T low) { return (x < low) | (low != low) ? low : x; }
+
+T at_most#(T x, T high) { return (x > high) | (high != high) ? high : x; }
+
+T clamp#(T x, T low, T high) { return at_most#(at_least#(x, low), high); }
+
+int is_close#(T x, T y, T rtol, T atol) {
+    T distance = fabs@(x - y);
+    return (x == y) | ((distance <= atol + fabs@(rtol * y)) & (distance < INFINITY));
+}
+
+/* fmod, exactly, where the quotient is not huge; libm's takes a step for each bit of the quotient, and is no SIMD code.
+   For floats, double is wide enough: below 2**24 the quotient cannot round up to a whole number, because the distance
+   to the next one is at least 2**-24, and x - quotient * y has no rounding at all. */
+float near_rest_float32(float x, float y) {
+    return (float)copysign(x - trunc((double)x / y) * y, x);
+}
+
+int is_huge_quotient_float32(float x, float y) {
+    return !(fabs((double)x / (double)y) < 16777216.0) | !(fabsf(y) < INFINITY);    /* 0 * inf would be nan */
+}
+
+/* For doubles, the quotient may round up to the next whole number. What is left then has the other sign, and lacks one y;
+   it is exact, since it is smaller than y, and a multiple of the last place of x or of y. */
+double near_rest_float64(double x, double y) {
+    double rest = fma(-trunc(x / y), y, x), corrected = rest + copysign(y, x);
+    return copysign((rest != 0) & ((rest < 0) != (x < 0)) ? corrected : rest, x);
+}
+
+int is_huge_quotient_float64(double x, double y) {
+    return !(fabs(x / y) < 9007199254740992.0) | !(fabs(y) < INFINITY);
+}
+
+/* x minus its rest is nearly a multiple of y, so that their quotient is nearly whole. */
+T div_floor_real#(T x, T y, T rest) {
+    T quotient = (x - rest) / y;
+    quotient = (rest != 0) & ((y < 0) != (rest < 0)) ? quotient - (T)1 : quotient;
+    T whole = floor@(quotient);
+    whole = quotient - whole > (T)0.5 ? whole + (T)1 : whole;
+    whole = quotient == 0 ? copysign@((T)0, x / y) : whole;
+    return y == 0 ? x / y : whole;
+}
+
+T div_floor_integer#(T x, T y) {
+    if (y == 0) return 0;
+    if ((T)-1 < 0 && y == (T)-1) return (T)(y * x);     /* the smallest number / -1 would trap */
+    T quotient = (T)(x / y);
+    return (x % y != 0) && (x < 0) != (y < 0) ? (T)(quotient - 1) : quotient;
+}
+
+T div_trunc_integer#(T x, T y) {
+    if (y == 0) return 0;
+    if ((T)-1 < 0 && y == (T)-1) return (T)(y * x);
+    return (T)(x / y);
+}
+
+/* x % y with the sign of x, as in C, but 0 where C traps. */
+T integer_rest#(T x, T y) {
+    if (y == 0) return 0;
+    if ((T)-1 < 0 && y == (T)-1) return 0;
+    return (T)(x % y);
+}
+
+/* A rest with the sign of the divisor. */
+T towards_divisor#(T rest, T y) {
+    return (rest != 0) & ((rest < 0) != (y < 0)) ? (T)(rest + y) : rest;
+}
+
+/* log(x / (1 - x)); eps < 0 means: leave x as it is. */
+T logit#(T x, T eps) {
+    T low = eps >= 0 ? eps : (T)-INFINITY, high = eps >= 0 ? (T)(1.0 - eps) : (T)INFINITY;
+    T p = x > high ? high : x;
+    p = p < low ? low : p;
+    return tl_log@(p / ((T)1 - p));
+}
+
+/* max + log(1 + base**-|x - y|) / log(base); equal infinities have no difference. */
+T logaddexp#(T x, T y, T log_base) {
+    T larger = (x > y) | (x != x) ? x : y;
+    T rest = tl_log1p@(tl_exp@(-fabs@(x - y) * log_base));
+    return (x == y) & (fabs@(x) == INFINITY) ? larger : larger + rest / log_base;
+}
+
+/* With t = exp(a) - 1, a = |x|: (t + t / (t + 1)) / 2 keeps the digits of small x; halves of a keep large ones finite. */
+T sinh#(T x) {
+    T a = fabs@(x), t = tl_expm1@(a), half = tl_exp@(a * (T)0.5);
+    T largest = sizeof(T) == 4 ? 88 : 709;              /* for which t is finite */
+    t = a < largest ? (T)0.5 * (t + t / (t + (T)1)) : ((T)0.5 * half) * half;
+    return copysign@(t, x);
+}
+
+/* (e + 1 / e) / 2 with e = exp(|x|), made of halves of |x| so that it overflows no sooner than it must. */
+T cosh#(T x) {
+    T half = tl_exp@(fabs@(x) * (T)0.5);
+    return ((T)0.5 * half) * half + (T)0.5 / (half * half);
+}
+
+/* log(a + sqrt(a * a + 1)) with a = |x|, written for small a; for large a it is log(2 a). */
+T asinh#(T x) {
+    T a = fabs@(x), s = a * a, largest = (T)(sizeof(T) == 4 ? 1e18 : 1e150);
+    T y = tl_log1p@(a + s / ((T)1 + sqrt@(s + (T)1)));
+    return copysign@(a < largest ? y : tl_log@(a) + (T)0.6931471805599453, x);
+}
+
+/* log(x + sqrt(x * x - 1)) with t = x - 1, exact near 1; for large x it is log(2 x). */
+T acosh#(T x) {
+    T t = x - (T)1, largest = (T)(sizeof(T) == 4 ? 1e18 : 1e150);
+    T large = tl_log@(x) + (T)0.6931471805599453, y = tl_log1p@(t + sqrt@(t * (t + (T)2)));
+    return !(x >= largest) ? (x >= 1 ? y : (T)NAN) : large;
+}
+
+/* log((1 + a) / (1 - a)) / 2 = log(1 + 2 a / (1 - a)) / 2 with a = |x|. */
+T atanh#(T x) {
+    T a = fabs@(x), y = (T)0.5 * tl_log1p@((T)2 * a / ((T)1 - a));
+    return a <= 1 ? copysign@(y, x) : (T)NAN;
+}
+
+/* C leaves a shift by a negative number, or by all bits, undefined; here nothing remains of x. */
+T left_shift#(T x, T y) {
+    return y >= 0 && y < 8 * (int)sizeof(T) ? (T)((uint64_t)(int64_t)x << y) : 0;
+}
+
+/* Shifted by too much, only the sign remains. */
+T right_shift#(T x, T y) {
+    if ((T)-1 > 0) return y < 8 ? (T)(x >> y) : 0;
+    return (T)(x >> (y >= 0 && y < 8 * (int)sizeof(T) ? y : 8 * (int)sizeof(T) - 1));
+}
+
+/* Without branches, so that loops become SIMD code; float through double, whose logarithm leaves enough bits. */
+T pow_real#(T x, T y) {
+    double size = fabs(x), power = sizeof(T) == 4 ? tl_exp(y * tl_log(size)) : tl_power(size, y);
+    T half = y * (T)0.5;
+    int is_whole = rint(y) == y /* true for inf */, is_odd = is_whole & (rint(half) != half);
+    power = (x >= 0) | is_whole | (size == INFINITY) ? power : NAN;
+    power = is_odd & (signbit(x) != 0) ? -power : power;
+    return (T)((y == 0) | (x == 1) | ((x == -1) & (fabs(y) == INFINITY)) ? 1.0 : power);
+}
+
+/* Square and multiply. A negative power is 0 (rounded towards zero) but for 1 and -1. */
+T pow_integer#(T x, T y) {
+    T power = 1;
+    if (y < 0) return x != 1 && x != (T)-1 ? 0 : y & 1 ? x : 1;
+    for (; y > 0; y >>= 1) {
+        if (y & 1) power = (T)(power * x);
+        x = (T)(x * x);
+    }
+    return power;
+}
+
+T mantissa#(T x) { int exponent; return (T)frexp(x, &exponent); }
+
+T exponent#(T x) {
+    int exponent;
+    frexp(x, &exponent);
+    return x - x == 0 ? exponent : 0;                   /* C leaves it open for inf and nan */
+}
+
+/* Euclid's algorithm, on absolute values; remainders of -1 would trap for the smallest number. */
+T gcd#(T x, T y) {
+    while (y != 0) {
+        T rest = (T)-1 < 0 && y == (T)-1 ? 0 : (T)(x % y);
+        x = y;
+        y = rest;
+    }
+    return x < 0 ? (T)-x : x;
+}
+
+T lcm#(T x, T y) {
+    T divisor = gcd#(x, y), product = divisor == 0 ? 0 : (T)((T)(x / divisor) * y);
+    return product < 0 ? (T)-product : product;
+}
+
+/* The next ones first compute what only one case needs: with selects of results, and not of calculations, they become
+   SIMD code. */
+T xlogy#(T x, T y) {
+    T product = x * tl_log@(y);
+    return (x == 0) & (y == y) ? 0 : product;
+}
+
+T elu#(T x, T negative, T positive, T rate) {
+    T bent = negative * tl_expm1@(x * rate), straight = x * positive;
+    return x <= 0 ? bent : straight;
+}
+
+T elu_slope#(T x, T negative, T positive, T rate) {
+    T bent = negative * tl_exp@(x * rate);
+    return x <= 0 ? bent : positive;
+}
+
+T softshrink#(T x, T lambd) {
+    T shrunk = x > lambd ? x - lambd : x * (T)0;         /* nan * 0 is nan */
+    return x < -lambd ? x + lambd : shrunk;
+}
+
+T nan_to_num#(T x, T nan, T posinf, T neginf) {
+    T y = x != x ? nan : x;
+    y = x == INFINITY ? posinf : y;
+    return x == -INFINITY ? neginf : y;
+}
+
+/* Phi(x) + x phi(x), with the normal distribution Phi and its density phi. */
+T gelu_slope#(T x) {
+    T erf = tl_erf@(x * (T)0.7071067811865476);
+    return (T)0.5 * ((T)1 + erf) + x * ((T)0.3989422804014327 * tl_exp@((T)-0.5 * x * x));
+}
+
+T gelu_tanh#(T x) {
+    return (T)0.5 * x * ((T)1 + tl_tanh@((T)0.7978845608028654 * (x + (T)0.044715 * x * x * x)));
+}
+
+T gelu_tanh_backward#(T grad, T x) {
+    T rate = (T)0.7978845608028654, cubic = (T)0.044715, one = 1, square = x * x;
+    T t = tl_tanh@(rate * (x + cubic * square * x));
+    return grad * (T)0.5 * (one + t + x * (one - t * t) * (rate * (one + (T)3 * cubic * square)));
+}
+
+T silu_backward#(T grad, T x) {
+    T s = tl_sigmoid@(x);
+    return grad * s * ((T)1 + x * ((T)1 - s));
+}
+
+T mish_backward#(T grad, T x) {
+    T t = tl_tanh@(tl_softplus@(x));
+    return grad * (t + x * ((T)1 - t * t) * tl_sigmoid@(x));
+}
+
+/* Winitzki's formula, right to 0.2 %, then three of Halley's steps, each of which triples the digits.
+   Source: Winitzki 2008, A handy approximation for the error function and its inverse. */
+double erfinv(double x) {
+    double a = fabs(x), pi = 3.14159265358979323846;
+    if (!(a < 1)) return a == 1 ? copysign(INFINITY, x) : NAN;
+    double rest = 1 - a, half = 2 / (pi * 0.147) + 0.5 * log(rest * (1 + a));
+    double y = sqrt(sqrt(half * half - log(rest * (1 + a)) / 0.147) - half);
+    for (int step = 0; step < 3; step++) {
+        double error = a > 0.5 ? rest - erfc(y) : (1 - erfc(y)) - a;    /* erf(y) - a, without cancellation */
+        double slope = 2 / sqrt(pi) * exp(-y * y);
+        y -= error / (slope + y * error);
+    }
+    return copysign(y, x);
+}
+
+/* psi(x) = psi(x + 1) - 1/x up to 10, then the asymptotic series; negative x by reflection.
+   Source: Abramowitz and Stegun 1964, 6.3.5, 6.3.7 and 6.3.18. */
+double digamma(double x) {
+    double below = 0, pi = 3.14159265358979323846;
+    if (x == 0) return copysign(INFINITY, -x);
+    if (x < 0) {
+        if (x == floor(x)) return NAN;
+        below = -pi / tan(pi * (x - floor(x)));
+        x = 1 - x;
+    }
+    for (; x < 10; x += 1) below -= 1 / x;
+    double s = 1 / (x * x);
+    return below + log(x) - 0.5 / x - s * (1. / 12 - s * (1. / 120 - s * (1. / 252 - s * (
+        1. / 240 - s * (1. / 132 - s * (691. / 32760 - s * (1. / 12)))))));
+}
+
+/* Sum of (x + k)**-s over k >= 0, s > 1: terms up to 10, then Euler and Maclaurin's formula.
+   Source: Abramowitz and Stegun 1964, 23.1.30. */
+double zeta_sum(double s, double x) {
+    static const double bernoulli[10] = {1. / 6, -1. / 30, 1. / 42, -1. / 30, 5. / 66,
+                                         -691. / 2730, 7. / 6, -3617. / 510, 43867. / 798,
+                                         -174611. / 330};
+    double total = 0;
+    if (x <= 0 && x == floor(x)) return INFINITY;
+    for (; x < 10; x += 1) total += pow(x, -s);
+    total += pow(x, 1 - s) / (s - 1) + 0.5 * pow(x, -s);
+    double factor = s * pow(x, -s - 1) / 2;             /* s (s + 1) ... x**(-s - 2j + 1) / (2j)! */
+    for (int j = 0; j < 10; j++) {
+        total += bernoulli[j] * factor;
+        factor *= (s + 2 * j + 1) * (s + 2 * j + 2) / ((2 * j + 3) * (2 * j + 4) * x * x);
+    }
+    return total;
+}
+
+/* (-1)**(n + 1) n! zeta(n + 1, x); nan far below 0, where the sum would be long. */
+double polygamma(double x, double n) {
+    if (n == 0) return digamma(x);
+    if (!(x > -10000)) return NAN;
+    double size = exp(lgamma(n + 1)) * zeta_sum(n + 1, x);
+    return n - 2 * floor(n / 2) == 1 ? size : -size;
+}
+
+/* One atan for three functions: t + t * (a polynomial in t * t), fitted by least squares to 1.6e-8, with t = |x| or
+   1 / |x|; 2 ULP. */
+float atan_float32(float x) {
+    float a = fabsf(x), t = a > 1 ? (float)1 / a : a, s = t * t;
+    float p = (((0.0028498520f * s - 0.016068479f) * s + 0.042691275f) * s - 0.075042740f) * s;
+    p = (((p + 0.10640924f) * s - 0.14203642f) * s + 0.19992620f) * s - 0.33333072f;
+    t = t + t * (s * p);
+    t = a > 1 ? 1.57079637f - (t + 4.3711388e-8f) : t;  /* pi / 2 in two parts */
+    return copysignf(t, x);
+}
+
+float asin_float32(float x) { return atan_float32(x / sqrtf((1.0f - x) * (1.0f + x))); }
+
+float acos_float32(float x) { return 2.0f * atan_float32(sqrtf((1.0f - x) / (1.0f + x))); }
+
+T sinc#(T x) {
+    T a = (T)(x * 3.14159265358979323846);
+    return x == 0 ? (T)1 : (T)(sin(a) / a);
+}
+
+/* Measured from the nearer end, so that a weight of 0 or 1 gives exactly x or `end`. */
+T lerp#(T x, T end, T weight) {
+    int is_near = (weight > (T)-0.5) & (weight < (T)0.5);
+    return fma@(is_near ? weight : weight - (T)1, end - x, is_near ? x : end);
+}
+
+T huber#(T distance, T delta) {
+    T size = distance > 0 ? distance : -distance;
+    return size < delta ? (T)0.5 * size * size : delta * (size - (T)0.5 * delta);
+}
+
+/* The logarithms are kept above -100, so that a wrong certainty costs a lot and not inf. */
+T cross_entropy#(T x, T y) {
+    T yes = tl_log@(x), no = tl_log1p@(-x);
+    yes = yes > -100 ? yes : -100;
+    no = no > -100 ? no : -100;
+    return (T)((y - 1.0) * no - y * yes);
+}
