@@ -104,6 +104,39 @@ def test_what_is_no_formula_is_left_alone(code, file):
     assert changes(code, file) == set()
 
 
+def test_formulas_of_ops_are_changed_as_c():
+    source = (
+        'cdef Op A = Op("a(Tensor x) -> Tensor", dtype="promote",  # a comment + 1\n'
+        '               scalar={"floating": Guarded("(T)-x * 2", unless="x < 1e-3",\n'
+        '                                           otherwise="x")}, grain=3 + 4)\n'
+    )
+    found = find_mutants(source, "a.pyx")
+    assert {(one.line, one.old, one.new) for one in found} == {
+        (2, "(T)-x * 2", "(T)-x + 2"),
+        (2, "(T)-x * 2", "(T)-x * (2 + 1)"),
+        (2, "x < 1e-3", "x <= 1e-3"),
+        (2, "x < 1e-3", "x >= 1e-3"),
+        (2, "x < 1e-3", "x < (1e-3 + 1)"),
+    }
+    text = schemata(source, dict(enumerate(found)), is_cython=True)
+    assert "? ((T)-x + 2) : (" in text
+    assert text.count("tl_mutant_on") == 5
+
+
+def test_functions_of_formulas_are_changed_as_c():
+    source = (
+        "/* x + 1 */\nT half#(T x, T y) {\n    T table[2] = {1, 2}, z = g(x, y - 1);\n"
+        "    if (x == 0) return -1;\n    return z / 2;\n}\n"
+    )
+    assert {(one.line, one.old, one.new) for one in find_mutants(source, "a.h")} == {
+        (3, "g(x, y - 1)", "g(x, y + 1)"),
+        (3, "g(x, y - 1)", "g(x, y - (1 + 1))"),
+        (4, "-1", "-(1 + 1)"),
+        (5, "z / 2", "z * 2"),
+        (5, "z / 2", "z / (2 + 1)"),
+    }
+
+
 def test_what_an_error_says_is_left_alone():
     assert changes("if x:\n    raise ValueError(f'{x + 1}', 3 < 4)") == {
         ("the condition is always true", "x", "True"),

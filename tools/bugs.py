@@ -97,8 +97,8 @@ BUGS = [
     Bug(
         "the derivative of tanh forgets the chain rule",
         "tensorlab/ops/pointwise/elementary.pyx",
-        "        out[i] = grad[i] * (<real>1 - y[i] * y[i])",
-        "        out[i] = <real>1 - y[i] * y[i]",
+        'scalar="grad * ((T)1 - y * y)"',
+        'scalar="(T)1 - y * y"',
     ),
     Bug(
         "a copy over itself is not read first",

@@ -3,8 +3,12 @@
 Only files with mutants are built again, at -O1: a switch inside of a hot loop keeps it from being vectorised anyway.
 Of a .pxd, these are the modules that call its inline functions. A mutant that does not compile is left out, found by
 the line that the compiler names.
+
+A mutant of a formula is in the loops that are made of it (tensorlab/_core/scalar.py), and not in the file itself, whose
+texts `compile` puts into kernels, where nobody knows of switches.
 """
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -12,7 +16,7 @@ import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from mutation import CYTHON, schemata
+from mutation import CYTHON, FORMULA, schemata
 
 SUFFIX = sysconfig.get_config_var(
     "EXT_SUFFIX"
@@ -57,6 +61,7 @@ def forget():
 '''
 
 SWITCHES_H = """/* The switches of the mutants, shared by all processes of a run. */
+#pragma once
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -89,6 +94,17 @@ cdef extern from "tl_mutants.h" nogil:
 INLINE = re.compile(r"^cdef inline [^(\n]*?(\w+)\(", re.MULTILINE)
 
 
+def module_at(path):
+    """Import a file of the checkout, but not the package that it is in."""
+    specification = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+scalar = module_at(Path(__file__).resolve().parents[1] / "tensorlab" / "_core" / "scalar.py")
+
+
 def mentions(text, names):
     return not names.isdisjoint(re.findall(r"\w+", text))
 
@@ -100,6 +116,10 @@ class Builder:
     def __init__(self, folder, jobs):
         self.folder, self.jobs = Path(folder), jobs
         self.originals = {}
+        self.formulas, self.functions = (
+            {},
+            None,
+        )  # texts with switches: of files, and of scalar_functions.h
         (self.folder / "tl_mutants.py").write_text(SWITCHES_PY)
         (self.folder / "tl_mutants.h").write_text(SWITCHES_H)
         facts = {}
@@ -123,7 +143,7 @@ class Builder:
         def build_one(file):
             return self.build_file(file, chosen[file], spare.get(file, []))
 
-        headers = sorted(file for file in chosen if file.endswith(".pxd"))
+        headers = sorted(file for file in chosen if file.endswith((".pxd", ".h")))
         refused = [build_one(file) for file in headers]  # modules include them, so they come first
         with ThreadPoolExecutor(self.jobs) as pool:
             refused += pool.map(build_one, sorted(chosen.keys() - headers))
@@ -132,12 +152,11 @@ class Builder:
     def build_file(self, file, mutants, spare):
         path = self.folder / file
         original = self.originals.setdefault(file, path.read_text(encoding="utf-8"))
-        is_cython = file.endswith(CYTHON)
+        is_python = file.endswith(".py")
         refused = []
         while mutants:
-            text = schemata(original, mutants, is_cython)
-            path.write_text(text + (DECLARATION if is_cython else ""), encoding="utf-8")
-            report = self.compile_users(file, mutants) if is_cython else self.check(text, file)
+            text = self.write(file, mutants)
+            report = self.check(text, file) if is_python else self.compile_users(file, mutants)
             if report is None:
                 return refused
             wrong = self.blamed(report, file, mutants)
@@ -148,6 +167,32 @@ class Builder:
         path.write_text(original, encoding="utf-8")
         return refused
 
+    def write(self, file, mutants):
+        """Write a file with its mutants behind switches, or keep those of its formulas for `write_loops`; the text."""
+        original, is_cython = self.originals[file], file.endswith(CYTHON)
+        formulas = {n: one for n, one in mutants.items() if one.operator == FORMULA}
+        with_formulas = schemata(original, formulas, is_cython)
+        if file.endswith(".h"):
+            self.functions = with_formulas
+            return with_formulas
+        self.formulas[file] = with_formulas
+        others = {n: one for n, one in mutants.items() if n not in formulas}
+        text = schemata(original, others, is_cython) + (DECLARATION if is_cython else "")
+        (self.folder / file).write_text(text, encoding="utf-8")
+        return text
+
+    def write_loops(self, file):
+        """Write the header with the loops of the ops in a module, if it has any; returns its text."""
+        source = self.formulas.get(file) or (self.folder / file).read_text(encoding="utf-8")
+        known = self.functions and scalar.functions_in(self.functions)
+        text = scalar.loops_header(source, file, known)
+        if not text:
+            return ""
+        (self.folder / "loops").mkdir(exist_ok=True)
+        header = self.folder / "loops" / f"{Path(file).stem}_loops.h"
+        header.write_text(f'#include "tl_mutants.h"\n{text}', encoding="utf-8")
+        return text
+
     def blamed(self, report, file, mutants):
         """The mutants that an error message speaks of; of several, those that do not compile alone either."""
         lines = {int(n) for n in re.findall(rf"{re.escape(Path(file).name)}:(\d+)", report)}
@@ -156,12 +201,11 @@ class Builder:
             for number, one in mutants.items()
             if any(one.line <= line <= one.line + one.old.count("\n") for line in lines)
         } or mutants
-        if len(suspects) == 1 or not file.endswith(CYTHON):
+        if len(suspects) == 1 or file.endswith(".py"):
             return list(suspects)
-        original, path, found = self.originals[file], self.folder / file, []
+        found = []
         for number, mutant in suspects.items():
-            text = schemata(original, {number: mutant}, is_cython=True)
-            path.write_text(text + DECLARATION, encoding="utf-8")
+            self.write(file, {number: mutant})
             if self.compile_users(file, {number: mutant}) is not None:
                 found.append(number)
         return found or list(suspects)
@@ -178,7 +222,14 @@ class Builder:
         """Compile all modules that these mutants of a file are in; None, or what the compilers said."""
         if file.endswith(".pyx"):
             return self.compile(file)
-        modules = self.modules_with(self.inline_functions(file, mutants))
+        if file.endswith(".h"):
+            every = (
+                path.relative_to(self.folder).as_posix()
+                for path in self.folder.glob("tensorlab/**/*.pyx")
+            )
+            modules = [module for module in every if "tl_mutant_on" in self.write_loops(module)]
+        else:
+            modules = self.modules_with(self.inline_functions(file, mutants))
         with ThreadPoolExecutor(self.jobs) as pool:
             return next(filter(None, pool.map(self.compile, modules)), None)
 
@@ -208,6 +259,7 @@ class Builder:
 
     def compile(self, file):
         """Translate and compile one .pyx; None, or what the compilers said."""
+        self.write_loops(file)
         source = Path(file)
         c_file = source.with_suffix(".c")
         options = [part for directive in self.directives for part in ("-X", directive)]
@@ -225,6 +277,7 @@ class Builder:
         ]
         includes = [
             ".",
+            "loops",
             "tensorlab/_core/loops",
             "tensorlab/_core/interop",
             sysconfig.get_path("include"),

@@ -5,6 +5,9 @@ character for character (casts, address-of, the type of a `cdef`), so places in 
 Lines that still do not parse are left alone, as are comments, docstrings, imports, declarations, decorators,
 what a `raise` says, what is done when a small allocation fails, and statements that only wait.
 
+Formulas of ops (`scalar=` in a declaration) and the functions that they call (scalar_functions.h) are C; there,
+operators and numbers are changed.
+
 A mutant replaces one span of text. `schemata` writes a file in which each span decides at run time which it is,
 as in `(x <= y if tl_mutant_on(17) else x < y)` or `if not tl_mutant_on(18): statement`; so one build serves all
 mutants of a file.
@@ -428,9 +431,95 @@ def is_droppable(tree, known):
     return isinstance(tree, (ast.AugAssign, ast.Raise, ast.Continue, ast.Break, ast.Delete))
 
 
+# ---------------------------------------------------------------- mutants of formulas, which are C
+FORMULA = "change the formula"
+C_TOKEN = re.compile(
+    r"(?P<number>(?<![\w.])\d[\w.]*(?:(?<=e)[-+]\d+)?)|(?P<word>[\w@#.]+)"
+    r"|(?P<operator><<|>>|[<>=!]=|&&|\|\||[-+*/%<>&|^])|(?P<other>\S)"
+)
+C_CAST = re.compile(r"\((?:T|float|double|int|u?int\d+_t)\)$")
+C_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+C_VALUE = re.compile(r"\breturn\b|(?<![-+*/%<>&|^=!])=(?!=)")
+OTHER_OPERATORS = {
+    "+": ["-"],
+    "-": ["+"],
+    "*": ["+"],
+    "/": ["*"],
+    "%": ["*"],
+    "^": ["&"],
+    "<": ["<=", ">="],
+    "<=": ["<", ">"],
+    ">": [">=", "<="],
+    ">=": [">", "<"],
+    "==": ["!="],
+    "!=": ["=="],
+    "&": ["|"],
+    "|": ["&"],
+    "&&": ["||"],
+    "||": ["&&"],
+    "<<": [">>"],
+    ">>": ["<<"],
+}
+
+
+def formula_mutants(written, text, file):
+    """Every mutant of the C in a file; of each, the whole formula is replaced."""
+    spans = values_of_c(text) if file.endswith(".h") else formulas_of_ops(text)
+    for start, end in spans:
+        for new in changed_formulas(text[start:end]):
+            yield make(written, text, file, FORMULA, start, end, new)
+
+
+def changed_formulas(formula):
+    """The formula with one operator or one number changed."""
+    for token in C_TOKEN.finditer(formula):
+        before, after = formula[: token.start()], formula[token.end() :]
+        if token["number"]:
+            yield f"{before}({token[0]} + 1){after}"
+        left = before.rstrip()
+        is_unary = not re.search(r"[\w)\]]$", left) or C_CAST.search(left)
+        if token["operator"] and not is_unary:
+            yield from (f"{before}{other}{after}" for other in OTHER_OPERATORS[token[0]])
+
+
+def formulas_of_ops(text):
+    """Where the texts in `scalar=` are that declarations of ops have."""
+    for line in logical_lines(text):
+        if line.indent or not re.match(r"cdef Op \w+ = Op\(", line.code):
+            continue
+        begin = line.code.index("Op(")
+        tree = ast.parse(line.code[begin:], mode="eval").body
+        places = Places(text, line, begin, line.code[begin:])
+        for keyword in tree.keywords:
+            keys = [
+                id(key)
+                for node in ast.walk(keyword)
+                if isinstance(node, ast.Dict)
+                for key in node.keys
+            ]
+            for node in ast.walk(keyword.value) if keyword.arg == "scalar" else ():
+                if is_text(node) and id(node) not in keys:
+                    start, end = places.span(node)
+                    yield start + 1, end - 1
+
+
+def values_of_c(text):
+    """Where the values are that C code returns or assigns."""
+    for found in C_VALUE.finditer(text):
+        depth, end = 0, found.end()
+        while depth or text[end] not in ",;":
+            depth += (text[end] in "([{") - (text[end] in ")]}")
+            end += 1
+        if not text[found.end() : end].strip().startswith("{"):
+            yield found.end() + 1, end
+
+
 # ---------------------------------------------------------------- mutants of a file
 def find_mutants(text, file):
-    """Every mutant of a file; `file` is its name, and ends in .pyx or .pxd for Cython."""
+    """Every mutant of a file; `file` is its name, and ends in .pyx or .pxd for Cython, in .h for C."""
+    if file.endswith(".h"):
+        code = C_COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+        return list(formula_mutants(text, code, file))
     is_cython = file.endswith(CYTHON)
     found, known, declarations = [], set(), None
     written, text = text, without_comments(text)
@@ -464,6 +553,8 @@ def find_mutants(text, file):
                 for n in ast.walk(tree)
                 if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
             }
+    if file.endswith(".pyx"):
+        found += formula_mutants(written, text, file)
     unique = {
         (one.start, one.end, "".join(one.new.split())): one
         for one in found
@@ -557,6 +648,9 @@ def splice(text, start, end, ordered, ask):
 def switch(same, original, ask):
     """The original text, or that of the mutant which is on."""
     for number, mutant in same:
+        if mutant.operator == FORMULA:
+            original = f"(tl_mutant_on({number}) ? ({mutant.new}) : ({original}))"
+            continue
         if mutant.operator == "drop the statement":
             continue
         if mutant.operator in CONDITIONS:  # Cython mistakes the type of `True if c else (x and y)`

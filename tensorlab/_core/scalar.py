@@ -270,8 +270,11 @@ static const NamedLoops tl_loops[] = {{
 """
 
 
-def loops_header(source, name):
-    """Return a C header with the inner loops of the ops that a .pyx file declares; None if none has an expression."""
+def loops_header(source, name, known=None):
+    """Return a C header with the inner loops of the ops that a .pyx file declares; None if none has an expression.
+
+    They call functions of scalar_functions.h, or those of `known`.
+    """
     loops, rows = [], []
     for op in declarations(source):
         types = {dtype: loop_type(op, dtype) for dtype in TYPES if op.expression(dtype) is not None}
@@ -281,7 +284,7 @@ def loops_header(source, name):
     if not loops:
         return None
     text = "\n".join(loops)
-    functions = functions_for(text)
+    functions = functions_for(text, known)
     includes = ['#include "scalar_loops.h"']
     if "tl_" in text + functions:
         includes.append('#include "tl_math.h"')
