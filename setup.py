@@ -296,6 +296,7 @@ def capability_builds(compiler, extensions):
                 f"{package}._{capability}.{module}",
                 [source.as_posix()],
                 include_dirs=extension.include_dirs,
+                depends=extension.depends,
                 extra_compile_args=[*extension.extra_compile_args, *flags],
                 extra_link_args=extension.extra_link_args,
             )

@@ -309,7 +309,7 @@ cdef Op inplace_op(Op op):
 
 # ---------------------------------------------------------------- its loops, by type
 cdef int set_loops(const NamedLoops* made) except -1:
-    """Give ops the loops that were made from their scalar expressions when tensorlab was built."""
+    """Give ops the loops that were made of their formulas when tensorlab was built."""
     cdef Op op
     while made.name != NULL:
         op = REGISTRY[(<bytes>made.name).decode()]
