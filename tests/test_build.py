@@ -2,6 +2,7 @@
 
 import ast
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -123,6 +124,45 @@ def test_a_missing_compiler_is_one_sentence(tmp_path):
 def test_an_unknown_level_of_optimisation_is_one_sentence(tmp_path):
     said = refused_build(tmp_path, TENSORLAB_OPTIMIZE="fast")
     assert said == "tensorlab: TENSORLAB_OPTIMIZE is 0, 1, 2 or 3; given 'fast'."
+
+
+WRITE_LOOPS = """
+import setup
+from setuptools import Extension
+
+extensions = [Extension(f"tensorlab.{name}", [f"tensorlab/{name}.pyx"]) for name in "ab"]
+print(*setup.write_loops(extensions, "loops").items())
+"""
+
+
+def test_loops_are_written_again_only_where_a_formula_or_its_function_changed(tmp_path):
+    core = tmp_path / "tensorlab/_core"
+    core.mkdir(parents=True)
+    shutil.copy(ROOT / "setup.py", tmp_path)
+    shutil.copy(ROOT / "tensorlab/_core/scalar.py", core)
+    functions = core / "scalar_functions.h"
+    functions.write_text("T half#(T x) { return x / 2; }\n\nT third#(T x) { return x / 3; }\n")
+    op = 'cdef Op A = Op("a(Tensor x) -> Tensor", dtype="floating", scalar="half#(x)")\n'
+    source, header = tmp_path / "tensorlab/a.pyx", tmp_path / "loops/a_loops.h"
+    source.write_text(op)
+    (tmp_path / "tensorlab/b.pyx").write_text("x = 1\n")
+
+    def write():
+        command = [sys.executable, "-W", "ignore", "-c", WRITE_LOOPS]
+        return subprocess.check_output(command, cwd=tmp_path, text=True)
+
+    assert write() == "('tensorlab.a', 'loops/a_loops.h')\n"
+    assert "x / 2" in header.read_text()
+    assert "third" not in header.read_text()
+    os.utime(header, (1, 1))
+    source.write_text(f"{op}# a comment\n")
+    functions.write_text(functions.read_text().replace("x / 3", "x * 0.3"))
+    write()
+    assert header.stat().st_mtime == 1
+    functions.write_text(functions.read_text().replace("x / 2", "x * 0.5"))
+    write()
+    assert header.stat().st_mtime > 1
+    assert "x * 0.5" in header.read_text()
 
 
 def test_the_group_that_make_installs_repeats_the_package_requirements():

@@ -1,9 +1,11 @@
 """The functions of tl_math.h: special values, errors, identical bits, vectorised loops."""
 
 import re
+import subprocess
 
 import numpy as np
 import pytest
+from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab
 from benchmarks.math_accuracy import (
@@ -18,6 +20,7 @@ from benchmarks.math_accuracy import (
     float32_patterns,
     loops_source,
 )
+from tensorlab._core import scalar
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
 INF, NAN = np.inf, np.nan
@@ -208,6 +211,31 @@ def test_every_loop_is_vectorised(tmp_path):
     for number, line in enumerate(HEADER.read_text().splitlines(), 1):
         if line.startswith("TL_ARRAY("):
             assert ("tl_math.h", number) in vectorised, f"not vectorised: {line}"
+
+
+NEED_SELECTS = [
+    *("add", "tanh_backward", "elu", "elu_slope", "xlogy", "softshrink", "nan_to_num"),
+    *("hardswish", "huber_loss"),
+]
+
+
+@pytest.mark.parametrize("name", NEED_SELECTS)
+def test_loops_of_formulas_are_vectorised(tmp_path, name):
+    """Those that choose between cases, among them: with a calculation in a branch they would not be."""
+    op = scalar.declared(REGISTRY[name])
+    loops = [scalar.loop(op, dtype) for dtype in ("float32", "float64")]
+    text = "\n".join(loops).replace("static void", "void")
+    (tmp_path / "loops.c").write_text(
+        f'#include "scalar_loops.h"\n#include "tl_math.h"\n{scalar.functions_for(text)}\n{text}'
+    )
+    asked = subprocess.run([find_compiler(), "--version"], capture_output=True, text=True)
+    if "Free Software Foundation" not in asked.stdout:
+        pytest.skip("this compiler does not report its loops as GCC does")
+    flags = [*FLAGS, "-march=native", "-fopt-info-vec-optimized", f"-I{HEADER.parent}"]
+    command = [find_compiler(), *flags, "-c", "loops.c"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    found = re.findall(r"loops\.c:\d+:\d+: optimized: +loop vectorized", done.stderr)
+    assert len(found) >= 2
 
 
 def test_float64_powers_are_within_the_stated_limit():

@@ -582,6 +582,33 @@ def test_the_rest_of_a_division_by_infinity_is_the_number():
     assert (x // y).tolist() == [0, -1, 0]
 
 
+def pairs_whose_quotient_rounds(rng, n):
+    """Pairs (x, y) of float64 with quotients below 2**53, many of which round up to a whole number."""
+    y = rng.standard_normal(n) * 2.0 ** rng.integers(-900, 900, n)
+    whole = y * rng.integers(-(2**52), 2**52, n)
+    bits = rng.integers(2**52, 2**62, n)
+    tiny = rng.integers(0, 2**50, n)
+    yield np.nextafter(whole, rng.choice([-INF, INF], n)), y
+    yield y * rng.integers(-9, 9, n), y
+    yield bits.view(np.float64), (bits + rng.integers(-3, 4, n)).view(np.float64)
+    yield tiny.view(np.float64), -(tiny // 7 + 1).view(np.float64)
+
+
+@pytest.mark.parametrize("is_huge", [False, True])
+def test_the_rest_of_a_float64_division_is_exact(is_huge):
+    """In blocks with and without a quotient for which libm must be asked."""
+    for x, y in pairs_whose_quotient_rounds(np.random.default_rng(0), 4000):
+        good = (np.abs(x / y) < 2.0**53) & np.isfinite(x) & np.isfinite(y)
+        x, y = x[good], y[good]
+        if is_huge:
+            x[::100] = 1e300
+        came = tensorlab.fmod(tensorlab.from_numpy(x), tensorlab.from_numpy(y)).numpy()
+        wanted = np.fmod(x, y)
+        assert len(x) > 2000
+        np.testing.assert_array_equal(came, wanted)
+        np.testing.assert_array_equal(np.signbit(came), np.signbit(wanted))
+
+
 @pytest.mark.parametrize("shape", [(0, 1), (0, 1, 2), (2, 0, 1), (1, 0, 1), (1, 1, 0)])
 def test_strides_of_empty_results_with_a_number(shape):
     agree(
