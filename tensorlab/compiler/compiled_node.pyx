@@ -98,12 +98,13 @@ cdef class CompiledFunctionBackward(Node):
 
     cdef tuple apply(self, object grad, GraphTask task):
         cdef Differentiation plans = self.plans
-        cdef list inputs = [], given = [], tangents = [], gradients = [None] * plans.inputs
-        cdef Plan plan = plans.backward
-        cdef tuple places = plans.places
+        cdef list inputs = [], given = [], tangents = [], gradients
+        cdef Plan plan
+        cdef tuple places
         cdef int i, number
-        if self.saved is None:
+        if self.saved is None:         # or this node is of no call: Python can make one that has no plans
             raise already_released(self.label())
+        plan, places, gradients = plans.backward, plans.places, [None] * plans.inputs
         for number in plans.followed:
             one = grad if self.output_count == 1 else (None if grad is None else grad[number])
             tangents.append(one)

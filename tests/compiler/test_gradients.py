@@ -3,11 +3,13 @@
 import gc
 
 import pytest
+from tensorlab.compiler.compiled_node import CompiledFunctionBackward
 
 import tensorlab as torch
 from tensorlab import nn
 from tensorlab.compiler import logs, program
 from tensorlab.compiler.cannot_compile import CannotCompile
+from tensorlab.errors import GradientError
 from tests.compiler.comparing import equal
 
 F = nn.functional
@@ -400,3 +402,9 @@ def test_without_a_backward_graph_autograd_records_the_calls(monkeypatch, capsys
     assert "backward is not compiled: no formula" in capsys.readouterr().err
     assert equal(torch.autograd.grad(g(a).sum(), a), torch.autograd.grad((a * 2).exp().sum(), a))
     assert g.compiled.counts["replayed"] == 1
+
+
+def test_a_node_of_no_call_can_be_called():
+    node = CompiledFunctionBackward()
+    with pytest.raises(GradientError, match="what it had saved was freed"):
+        node(None)
