@@ -1,5 +1,8 @@
 """Build tensorlab: one extension module for every .pyx file under tensorlab/.
 
+Before that, the inner loops of pointwise ops are made of the formulas in their declarations
+(tensorlab/_core/scalar.py), a C header for each file that has some.
+
 The compiler directives and flags live here and nowhere else.  A source build is made for the
 machine it runs on; these environment variables change that:
 

@@ -138,7 +138,7 @@ def test_an_op_has_loops_for_the_types_that_its_expressions_cover():
         if op.name in HAVE_THEIR_OWN:
             continue
         for dtype in DTYPES:
-            if scalar.C_TYPES[dtype.name] is None or RULE_CONVERTS(op, dtype):
+            if scalar.C_TYPES[dtype.name] is None or is_converted(op, dtype):
                 continue
             arguments = [tensorlab.ones(2, dtype=dtype) for _ in range(op.arity)]
             if scalar.declared(op).expression(dtype.name) is None:
@@ -148,7 +148,7 @@ def test_an_op_has_loops_for_the_types_that_its_expressions_cover():
                 op(*arguments)
 
 
-def RULE_CONVERTS(op, dtype):
+def is_converted(op, dtype):
     """Say whether an op computes in another type than its operands have."""
     return scalar.RULES[op.dtype_rule] == "floating" and not dtype.is_floating_point
 
