@@ -1,7 +1,7 @@
 """Build tensorlab: one extension module for every .pyx file under tensorlab/.
 
 Before that, the inner loops of pointwise ops are made of the formulas in their declarations
-(tensorlab/_core/scalar.py), a C header for each file that has some.
+(tensorlab/_core/loops/scalar.py), a C header for each file that has some.
 
 The compiler directives and flags live here and nowhere else.  A source build is made for the
 machine it runs on; these environment variables change that:
@@ -32,8 +32,8 @@ from setuptools.command.build_py import build_py
 ROOT = Path(__file__).resolve().parent
 PACKAGE = "tensorlab"
 NEEDS_NUMPY_HEADERS = {"tensorlab._core.interop.arrays"}
-SCALAR_EXPRESSIONS = f"{PACKAGE}/_core/scalar.py"
-INCLUDED_BY_LOOPS = [f"{PACKAGE}/_core/scalar_loops.h", f"{PACKAGE}/_core/loops/tl_math.h"]
+SCALAR_EXPRESSIONS = f"{PACKAGE}/_core/loops/scalar.py"
+INCLUDED_BY_LOOPS = [f"{PACKAGE}/_core/loops/scalar_loops.h", f"{PACKAGE}/_core/loops/tl_math.h"]
 
 DIRECTIVES = {
     "language_level": 3,

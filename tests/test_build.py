@@ -139,7 +139,7 @@ def test_loops_are_written_again_only_where_a_formula_or_its_function_changed(tm
     core = tmp_path / "tensorlab/_core"
     core.mkdir(parents=True)
     shutil.copy(ROOT / "setup.py", tmp_path)
-    shutil.copy(ROOT / "tensorlab/_core/scalar.py", core)
+    shutil.copy(ROOT / "tensorlab/_core/loops/scalar.py", core)
     functions = core / "scalar_functions.h"
     functions.write_text("T half#(T x) { return x / 2; }\n\nT third#(T x) { return x / 3; }\n")
     op = 'cdef Op A = Op("a(Tensor x) -> Tensor", dtype="floating", scalar="half#(x)")\n'

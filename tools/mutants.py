@@ -50,7 +50,7 @@ GRAPH = [
 # family: the files it is in (below tensorlab/), and the tests that are about it.
 FAMILIES = {
     "pointwise": ("ops/pointwise/*.pyx ops/pointwise/common.pxd ops/pointwise_losses.pyx "
-                  "_core/scalar_functions.h _core/loops/tl_math.pxd _core/loops/c_math.pxd",
+                  "_core/loops/scalar_functions.h _core/loops/tl_math.pxd _core/loops/c_math.pxd",
                   [*OPS, "tests/core/test_tl_math.py"]),
     "reductions": ("ops/reductions.pyx ops/reduction_iterator.pyx ops/extrema.pyx ops/statistics.pyx ops/products.pyx "
                    "ops/norms.pyx ops/order_statistics.pyx ops/quantiles.py ops/integrals.py ops/histograms.pyx "
@@ -81,7 +81,7 @@ FAMILIES = {
     "recurrent": ("ops/recurrent/*.p[xy]*",
                   ["tests/nn/test_recurrent.py", *OPS]),
     "linalg": ("ops/linalg/*.pyx ops/linalg/composed.py", OPS),
-    "lowering": ("compiler/lowering/*.py compiler/toolchain.py compiler/disk_cache.py _core/scalar.py",
+    "lowering": ("compiler/lowering/*.py compiler/toolchain.py compiler/disk_cache.py _core/loops/scalar.py",
                  ["tests/compiler", "tests/core/test_scalar.py"]),
     "random": ("ops/random.pyx ops/random_factories.pyx ops/dropout.pyx ops/random_activations.py "
                "_core/random.p[xy][dx] _core/distributions.pyx",

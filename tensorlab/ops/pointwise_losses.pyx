@@ -15,7 +15,7 @@ import warnings
 from tensorlab.errors import DTypeError, ShapeError, TargetError
 from tensorlab.ops.reductions_of_losses import check_floating, named_reduction, reduced
 
-cdef extern from "pointwise_losses_loops.h":  # made from the expressions below: _core/scalar.py
+cdef extern from "pointwise_losses_loops.h":  # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
 
 

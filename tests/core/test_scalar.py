@@ -9,7 +9,7 @@ from tensorlab._core.dtypes import DTYPES
 
 import tensorlab
 from tensorlab._core import scalar
-from tensorlab._core.scalar import Guarded
+from tensorlab._core.loops.scalar import Guarded
 
 PACKAGE = Path(tensorlab.__file__).parent
 SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted(PACKAGE.glob("ops/**/*.pyx"))}

@@ -7,7 +7,7 @@ that has been rounded to the half type, and only loads and stores meet the 16 bi
 import math
 import struct
 
-from tensorlab._core.scalar import C_TYPES
+from tensorlab._core.loops.scalar import C_TYPES
 
 # What a value of each type is stored as; what it is calculated in is c_type.
 STORED = {**C_TYPES, "float16": "uint16_t", "bfloat16": "uint16_t"}

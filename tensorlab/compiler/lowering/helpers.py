@@ -1,10 +1,10 @@
 """C functions of generated code that no expression of an op calls: casts, and folds of rows.
 
-They are written once, for a type T, in the notation of scalar expressions (_core/scalar.py), and a kernel's source has
+They are written once, for a type T, in the notation of scalar expressions (_core/loops/scalar.py), and a kernel's source has
 those that it needs.
 """
 
-from tensorlab._core.scalar import functions_for, functions_in, scalar_functions
+from tensorlab._core.loops.scalar import functions_for, functions_in, scalar_functions
 
 SOURCE = """
 /* C leaves it open what a number becomes that does not fit, and compilers give a constant nan another

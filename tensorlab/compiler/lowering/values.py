@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tensorlab._core.dispatch.op import REGISTRY
 from tensorlab._core.dtypes import DTYPES, get_default_dtype, promote_types
-from tensorlab._core.scalar import (
+from tensorlab._core.loops.scalar import (
     Guarded,
     calls_libm,
     condition_of,

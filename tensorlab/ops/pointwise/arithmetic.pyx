@@ -20,7 +20,7 @@ from tensorlab._core.dispatch.operands import result_type
 from tensorlab.errors import DTypeError
 from tensorlab.ops.pointwise.common import inplace_function
 
-cdef extern from "arithmetic_loops.h":      # made from the expressions below: _core/scalar.py
+cdef extern from "arithmetic_loops.h":      # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
 
 

@@ -13,7 +13,7 @@ from tensorlab._core.dispatch.operands cimport promoted_dtype
 from tensorlab._core.dispatch.out_argument cimport check_out_dtype
 from tensorlab._core.tensor cimport TensorBase
 
-cdef extern from "bounds_loops.h":          # made from the expressions below: _core/scalar.py
+cdef extern from "bounds_loops.h":          # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
 
 

@@ -11,7 +11,7 @@ from tensorlab.ops.pointwise.common cimport check_tensor
 from tensorlab.errors import DTypeError
 from tensorlab.ops.pointwise.common import inplace_function
 
-cdef extern from "comparison_loops.h":      # made from the expressions below: _core/scalar.py
+cdef extern from "comparison_loops.h":      # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
 
 

@@ -16,12 +16,12 @@ from tensorlab._core.tensor cimport TensorBase, is_meta, memory_of, result_besid
 from tensorlab.ops.pointwise.common cimport is_floating_operand
 
 from tensorlab._core.dispatch.operands import result_type
-from tensorlab._core.scalar import Guarded
+from tensorlab._core.loops.scalar import Guarded
 from tensorlab.errors import DivisionByZero, DTypeError
 from tensorlab.ops.creation import zeros_like
 from tensorlab.ops.pointwise.common import inplace_function
 
-cdef extern from "division_loops.h":        # made from the expressions below: _core/scalar.py
+cdef extern from "division_loops.h":        # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
 
 

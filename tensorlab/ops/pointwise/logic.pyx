@@ -7,7 +7,7 @@ from tensorlab._core.tensor cimport TensorBase
 
 from tensorlab.ops.pointwise.common import inplace_function
 
-cdef extern from "logic_loops.h":           # made from the expressions below: _core/scalar.py
+cdef extern from "logic_loops.h":           # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
 
 

@@ -19,7 +19,7 @@ from tensorlab.ops.pointwise.common cimport check_floating
 from tensorlab.errors import DTypeError, UnsupportedDType
 from tensorlab.ops.creation import zeros_like
 
-cdef extern from "piecewise_loops.h":       # made from the expressions below: _core/scalar.py
+cdef extern from "piecewise_loops.h":       # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
 
 

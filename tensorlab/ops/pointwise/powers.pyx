@@ -23,7 +23,7 @@ from tensorlab.errors import DTypeError
 from tensorlab.ops.creation import zeros_like
 from tensorlab.ops.pointwise.common import inplace_function
 
-cdef extern from "powers_loops.h":          # made from the expressions below: _core/scalar.py
+cdef extern from "powers_loops.h":          # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
 
 

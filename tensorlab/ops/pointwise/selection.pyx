@@ -14,7 +14,7 @@ import warnings
 
 from tensorlab.errors import DTypeError, ShapeError
 
-cdef extern from "selection_loops.h":       # made from the expressions below: _core/scalar.py
+cdef extern from "selection_loops.h":       # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
 
 

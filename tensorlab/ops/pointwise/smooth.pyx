@@ -16,7 +16,7 @@ from tensorlab.ops.pointwise.common cimport check_floating
 
 import math
 
-cdef extern from "smooth_loops.h":          # made from the expressions below: _core/scalar.py
+cdef extern from "smooth_loops.h":          # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
 
 cdef enum:

@@ -14,7 +14,7 @@ import math
 
 from tensorlab.ops.pointwise.common import inplace_function
 
-cdef extern from "special_loops.h":         # made from the expressions below: _core/scalar.py
+cdef extern from "special_loops.h":         # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
 
 cdef enum:

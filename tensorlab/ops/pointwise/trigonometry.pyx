@@ -5,10 +5,10 @@ from tensorlab._core.tensor cimport TensorBase
 
 import math
 
-from tensorlab._core.scalar import Guarded
+from tensorlab._core.loops.scalar import Guarded
 from tensorlab.ops.pointwise.common import inplace_function
 
-cdef extern from "trigonometry_loops.h":    # made from the expressions below: _core/scalar.py
+cdef extern from "trigonometry_loops.h":    # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
 
 cdef enum:

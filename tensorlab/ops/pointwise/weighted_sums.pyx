@@ -20,7 +20,7 @@ from tensorlab.ops.pointwise.common cimport (
 
 from tensorlab.errors import DTypeError, UnsupportedDType
 
-cdef extern from "weighted_sums_loops.h":   # made from the expressions below: _core/scalar.py
+cdef extern from "weighted_sums_loops.h":   # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
 
 

@@ -259,7 +259,7 @@ GUARDED_LOOP = """\
     }}
 """
 HEADER = """\
-/* The inner loops of {name}, made from the expressions of its ops by _core/scalar.py. */
+/* The inner loops of {name}, made from the expressions of its ops by _core/loops/scalar.py. */
 {includes}
 {functions}
 {loops}
