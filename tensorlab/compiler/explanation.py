@@ -216,7 +216,7 @@ def call_ends(graph):
 
 
 def step_ends(piece):
-    """For each step that runs in the place of a graph (what it reads, what it writes)."""
+    """For each step that runs instead of the calls of a piece (what it reads, what it writes)."""
     return [
         (step.node.all_input_nodes, [step.node])
         if isinstance(step, Call)

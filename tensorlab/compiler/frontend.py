@@ -220,7 +220,7 @@ def replay_for(function, backend, fullgraph, settings, on_break=None):
 
 
 def compile_function(function, *how):
-    """Return what `replay_for` makes as a function, with the name and docstring of `function`."""
+    """Return a Python function that calls a Replay, with the name and the docstring of `function`."""
     replay = replay_for(function, *how)
 
     @functools.wraps(function)

@@ -76,7 +76,7 @@ def functionalize(graph, shared=()):
 
 
 def functionalize_values(graph):
-    """Make a graph functional that writes to no input; its aliases are returned as values, too."""
+    """A functional form of a graph that writes to no input: it returns values, and does not say which are aliases."""
     functionalizer = Functionalizer(graph, ())
     functionalizer.run()
     functionalizer.give_values()

@@ -36,7 +36,7 @@ class View(NamedTuple):
 
     @property
     def key(self):
-        """What is equal for views that do the same; args may be slices, which have no hash."""
+        """A key that is equal for views that show the same places. (`args` may hold slices, which have no hash.)"""
         return self.op.name, repr(self.args), self.item, self.grad_enabled
 
     def of(self, x):
@@ -146,7 +146,7 @@ class Builder:
         return value
 
     def scatter_strided(self, parents, views, value):
-        """Write, in one step, a part of a view that shows places twice: a window of `unfold`."""
+        """Write to a part of a view that shows places several times, such as one window of `unfold`, in one step."""
         view = as_one_view(parents[-1], views[-1])
         base, part = parents[0].meta["val"], self.show(parents[-1], view).meta["val"]
         if not is_dense(base):

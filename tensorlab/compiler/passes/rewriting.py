@@ -68,7 +68,7 @@ class Rewriter(Builder):
         return done
 
     def replace_items(self, items):
-        """Let the users of a node's results use `items`; True if all fit. None fits nowhere."""
+        """Let the users of the node's results use `items`; True if each can be replaced, and no caller can tell."""
         pairs = [(user, items[user.args[1]]) for user in self.node.users if is_getitem(user)]
         done = len(pairs) == len(self.node.users) and all(
             new is not None and fits(user, new) for user, new in pairs
