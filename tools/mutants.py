@@ -121,7 +121,7 @@ FAMILIES = {
     "passes": ("compiler/cannot_compile.py compiler/joint/*.py compiler/passes/*.py",
                ["tests/compiler/joint", "tests/compiler/passes"]),
     "compile": ("compiler/[abelmopr]*.py compiler/frontend.py compiler/tree.py compiler/*.pyx", ["tests/compiler"]),
-    "capture": ("compiler/capture/*.py compiler/capture/guard_check.pyx _core/state/settings_number.pyx",
+    "capture": ("compiler/capture/*.py compiler/capture/*.pyx _core/state/settings_number.pyx",
                 ["tests/compiler/capture"]),
     "data": ("utils/data/*.py utils/checkpoint.py utils/recomputing.py", ["tests/utils", "tests/test_missing.py"]),
 }  # fmt: skip

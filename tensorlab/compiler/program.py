@@ -166,7 +166,7 @@ def on_its_own(x):
 def shared_memory(trace):
     """Sets of numbers of placeholders whose memory is the same; guards hold later calls to it."""
     sets = {}
-    for i, (_, first) in enumerate(trace.guards.groups):
+    for i, first in enumerate(trace.guards.first_sharers):
         sets.setdefault(first, set()).add(i)
     return [numbers for numbers in sets.values() if len(numbers) > 1]
 

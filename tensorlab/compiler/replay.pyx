@@ -9,7 +9,7 @@ from tensorlab._core.dispatch.layers import entered_layers
 
 from tensorlab._core.random cimport Generator, Place, default_generator, note_own_place, take_back_own
 from tensorlab._core.state.modes cimport active_layers
-from tensorlab.compiler.capture.guard_check cimport Matcher
+from tensorlab.compiler.capture.guard_check cimport GuardCheck
 from tensorlab.compiler.compiled_node cimport Differentiation, run_forward
 from tensorlab.compiler.joint.write_back cimport add_writes, write_all
 from tensorlab.compiler.plan cimport Plan
@@ -53,7 +53,7 @@ cdef class Entry:
     cdef readonly object trace, program
     cdef public int paths
     cdef public long calls
-    cdef Matcher guards
+    cdef GuardCheck guards
     cdef bint draws_random
     # of a program that is a plan, or one for forward and one for backward
     cdef Plan plan

@@ -1,12 +1,10 @@
-"""Kinds of objects: what there is to know of an object that Python code may have used.
+"""Kinds of objects: how an object that Python code may have used is compared, and what else it leads to.
 
     value       numbers, strings and tuples of them: compared by type and value
     constant    compared by identity, and nothing in it can change
-    tensor      has a record of its own
-    tuple, list, dict, set, ordered, function, method, builtin, partial, descriptor, class, namespace, cell, instance
-                hold other objects, which are looked at in turn
+    others      tracked: they hold other objects, or can be changed (tracked_kinds.py has classes for them)
 
-Everything else is unknown, and refuses.
+An object of any other type is unknown, and the recording is refused.
 """
 
 import collections
@@ -28,13 +26,16 @@ from tensorlab.nn.parameter import Buffer, Parameter
 
 from .guard_check import MISSING
 from .pure import PURE_TYPES
+from .tensor_state import writes_to
 
 __all__ = [
+    "COMPILED_FUNCTION",
     "Unknown",
     "attributes_of",
     "copy_of_class",
     "dict_of",
-    "is_always_fixed",
+    "is_always_one_object",
+    "is_compared_by_value",
     "is_of_tensorlab",
     "is_python_class",
     "kind_of",
@@ -51,6 +52,9 @@ _DESCRIPTORS = (
     *(types.MemberDescriptorType, types.GetSetDescriptorType, types.MethodDescriptorType),
     *(types.WrapperDescriptorType, types.ClassMethodDescriptorType, types.MethodWrapperType),
     type(collections.namedtuple("Single", "first").first),
+)
+_OF_C = frozenset(  # attributes that only a class written in C makes
+    (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
 )
 _CONSTANTS = (
     *(bool, type(None), type(Ellipsis), type(NotImplemented), types.CodeType, re.Pattern),
@@ -72,14 +76,15 @@ KINDS = {
     types.BuiltinFunctionType: "builtin",
     functools.partial: "partial",
     types.CellType: "cell",
-    types.ModuleType: "namespace",
+    types.ModuleType: "module",
     types.SimpleNamespace: "instance",
 }
+COMPILED_FUNCTION = type(writes_to)  # of Cython; tensorlab has thousands
 _PLAIN_BASES = frozenset((object, dict, list, tuple, int, float, str, bytes))
 
 
 def kind_of(value):
-    """The kind of an object, a word of the list above.
+    """The kind of an object: "value", "constant", or the kind of what is tracked.
 
     Raises
     ------
@@ -95,7 +100,7 @@ def kind_of(value):
     if issubclass(cls, type):
         return kind_of_class(value)
     if issubclass(cls, types.ModuleType):
-        return "namespace"
+        return "module"
     # a decorator such as no_grad(), or what a call of a compiled module goes to
     if cls.__module__ in ("tensorlab.autograd.grad_mode", "tensorlab.compiler.replay"):
         return "constant"
@@ -122,18 +127,16 @@ def kind_of_class(cls):
 @functools.lru_cache(maxsize=4096)
 def is_python_class(cls):
     """Was this class made by a class statement, so that its `__dict__` has everything?"""
-    if not cls.__flags__ & (1 << 9):  # of the heap
-        return False
+    return bool(cls.__flags__ & (1 << 9)) and not is_of_c(cls)  # of the heap
+
+
+def is_of_c(cls):
+    """Has a class a constructor or attributes that only C can make?"""
     own = vars(cls)
     maker = own.get("__new__")
     if isinstance(maker, types.BuiltinFunctionType) and maker.__self__ is cls:
-        return False
-    foreign = (
-        types.MethodDescriptorType,
-        types.WrapperDescriptorType,
-        types.ClassMethodDescriptorType,
-    )
-    return not any(isinstance(one, foreign) and one.__objclass__ is cls for one in own.values())
+        return True
+    return any(type(one) in _OF_C and one.__objclass__ is cls for one in own.values())
 
 
 def is_plain_tuple(value):
@@ -148,7 +151,12 @@ def is_of_tensorlab(module):
     return module == "tensorlab" or module.startswith("tensorlab.")
 
 
-def is_always_fixed(value, kind):
+def is_compared_by_value(value):
+    """Is this a number, a string, or another object of a type in `_VALUES`?"""
+    return KINDS.get(type(value)) == "value"
+
+
+def is_always_one_object(value, kind):
     """Is such an object compared by identity, even if it is an argument?"""
     if kind != "instance":
         return kind not in ("tensor", "tuple", "list", "dict", "set", "ordered")
@@ -170,13 +178,12 @@ def attributes_of(cls):
     return found
 
 
-_copies: weakref.WeakKeyDictionary = (
-    weakref.WeakKeyDictionary()
-)  # class: what `copy_of_class` gave last
+# class of tensorlab: what `copy_of_class` gave last
+_copies: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
 def copy_of_class(cls):
-    """A copy of the dict of a class; the same one for each recording, unless the class has changed."""
+    """A copy of the dict of a class of tensorlab; the same one for each recording, unless the class has changed."""
     now, known = attributes_of(cls), _copies.get(cls, {})
     if len(now) != len(known) or any(known.get(name) is not one for name, one in now.items()):
         known = _copies[cls] = dict(now)

@@ -1,100 +1,30 @@
-"""The observer: it sees every Python frame that a recorded function enters, and every builtin that it calls.
+"""Observer: it sees every Python frame that a recorded function enters, and every builtin that it calls.
 
 It tells `OuterState` which names the executed code has, and refuses what can't be replayed. It rests on
-`sys.setprofile`, whose events "call" and "c_call" are documented; code is read with `dis`. tensorlab's own
-Python is trusted to do what it does by calls of ops, but the objects that it reads are outer state like any other.
+`sys.setprofile`, whose events "call" and "c_call" are documented. tensorlab's own Python is trusted to do what
+it does by calls of ops, but the objects that it reads are outer state like any other.
 """
 
 import contextlib
-import dis
-import functools
 import importlib.util
-import os
 import sys
 import types
 
+from .frames import is_import, is_numpy_for_own, is_own_frame, names_of
 from .guard_check import MISSING
 from .pure import (
     DYNAMIC,
+    READERS,
     SETTING,
+    UNSEEN_READERS,
     is_library,
     is_pure,
-    reads_attributes,
-    reads_by_name,
+    is_reader,
     refusal_of_module,
     refusal_of_name,
 )
 
-__all__ = ["Observer", "place_of_store", "user_frame"]
-
-PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
-OWN = "tensorlab.compiler"
-GLOBAL_INSTRUCTIONS = {
-    "LOAD_GLOBAL",
-    "STORE_GLOBAL",
-    "DELETE_GLOBAL",
-    "LOAD_NAME",
-    "LOAD_FROM_DICT_OR_GLOBALS",
-}
-
-
-def is_own_frame(frame):
-    """Does a frame run code of tensorlab, and not of the user?"""
-    return frame.f_code.co_filename.startswith(PACKAGE)
-
-
-def is_numpy_for_own(frame):
-    """Does a frame run NumPy's code because tensorlab's own called it, to make a table of indices for instance?"""
-    began = frame
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "numpy":
-        frame = frame.f_back
-    return frame is not began and frame is not None and is_own_frame(frame)
-
-
-def user_frame(frame):
-    """The innermost frame, from this one outwards, that runs the user's code; None if there is none."""
-    while frame is not None and (
-        is_own_frame(frame) or frame.f_code.co_filename.startswith("<frozen importlib")
-    ):
-        frame = frame.f_back
-    return frame
-
-
-@functools.lru_cache(maxsize=4096)
-def names_of(code):
-    """What code names: globals; modules that it imports, as (name, level); attributes; and whether it assigns any."""
-    instructions = list(dis.get_instructions(code))
-    scope = dict.fromkeys(one.argval for one in instructions if one.opname in GLOBAL_INSTRUCTIONS)
-    modules = [
-        (one.argval, instructions[i - 2].argval)
-        for i, one in enumerate(instructions)
-        if one.opname == "IMPORT_NAME"
-    ]
-    attributes = list(code.co_names)
-    if any(one.opname == "MATCH_CLASS" for one in instructions):  # case Point(x=0)
-        names = [name for one in code.co_consts if isinstance(one, tuple) for name in one]
-        attributes += [name for name in names if isinstance(name, str)]
-    assigns = any(one.opname in ("STORE_ATTR", "DELETE_ATTR") for one in instructions)
-    return scope, modules, attributes, assigns
-
-
-STORES = {
-    "STORE_GLOBAL",
-    "DELETE_GLOBAL",
-    "STORE_ATTR",
-    "DELETE_ATTR",
-    "STORE_DEREF",
-    "DELETE_DEREF",
-}
-
-
-def place_of_store(codes, names):
-    """(file, line) where one of these pieces of code assigns to or deletes one of the names; None if none does."""
-    for code in codes:
-        for one in dis.get_instructions(code):
-            if one.opname in STORES and one.argval in names:
-                return code.co_filename, one.positions.lineno
-    return None
+__all__ = ["Observer"]
 
 
 class Observer:
@@ -104,17 +34,23 @@ class Observer:
     ----------
     state : OuterState
     refuse : function of a reason and of the frame where it is
+
+    Attributes
+    ----------
+    code : list of the user's code that was executed
+    modules : set of str, the modules of tensorlab whose code was executed
+    catches : bool, whether executed code may notice that something is missing
+    asks_abstract_classes : bool, whether it asks which class is registered with which, as `isinstance` does
+    ignored : int, depth of calls that are taken for granted
     """
 
     def __init__(self, state, refuse):
         self.state, self.refuse = state, refuse
+        self.code, self.modules = [], set()
+        self.catches = self.asks_abstract_classes = False
+        self.ignored = 0
         self.entered = set()  # (code, id of its globals)
-        self.strings = []  # of executed user code: attributes may be named by them
-        self.catches = False  # executed code may notice that something is missing
-        self.modules = set()  # of tensorlab, whose code is executed
-        self.code = []  # that is the user's
-        self.asks_abstract_classes = False  # isinstance, of which class is registered with which
-        self.ignored = 0  # depth of calls that are taken for granted
+        self.strings = []  # of the user's code: with them it may name attributes
 
     def __enter__(self):
         sys.setprofile(self.see)
@@ -146,71 +82,67 @@ class Observer:
     # ------------------------------------------------------------ frames
     def enter(self, frame):
         key = frame.f_code, id(frame.f_globals)
-        if key not in self.entered and not is_numpy_for_own(frame):
-            self.entered.add(key)
-            module = frame.f_globals.get("__name__", "")
-            if is_own_frame(frame):
-                self.enter_own(frame, module)
+        if key in self.entered or is_numpy_for_own(frame):
+            return
+        self.entered.add(key)
+        module = frame.f_globals.get("__name__", "")
+        if is_own_frame(frame):
+            self.enter_own(frame, module)
+        elif not is_import(frame.f_code) and not module.startswith("namedtuple_"):
+            reason = refusal_of_module(module)
+            if reason is not None:
+                self.refuse(reason, frame.f_back)
+            elif is_library(module):
+                self.enter_library(frame, module)
             else:
-                self.enter_user(frame, module)
+                self.enter_user(frame)
 
     def enter_own(self, frame, module):
-        if module.startswith(OWN):
+        """Code of tensorlab."""
+        code = frame.f_code
+        if module.startswith("tensorlab.compiler"):
             return
         self.modules.add(module)
         reason = refusal_of_module(module)
         if reason is not None:
             self.refuse(reason, frame)
-        if (
-            refusal_of_name(frame.f_code.co_name) == SETTING
-        ):  # by whatever name the program knows it
-            self.check_name(frame.f_code.co_name, frame)
-        if "__dict__" in frame.f_code.co_names:
+        if refusal_of_name(code.co_name) == SETTING:  # by whatever name the program knows it
+            self.check_name(code.co_name, frame)
+        if "__dict__" in code.co_names:
             self.state.read_unnamed(only_registered=True)
-        self.state.name(frame.f_code.co_names)
-        self.state.trust_globals(frame.f_globals, names_of(frame.f_code)[0])
-        self.state.execute(frame.f_code)
+        self.state.name_attributes(code.co_names)
+        self.state.use_library_globals(frame.f_globals, names_of(code).globals)
+        self.state.execute(code)
 
-    def enter_user(self, frame, module):
+    def enter_library(self, frame, module):
+        """Code of Python's own library, whose globals are taken for constants."""
         code = frame.f_code
-        if code.co_filename.startswith("<frozen importlib") or module.startswith("namedtuple_"):
-            return
-        reason = refusal_of_module(module)
-        if reason is not None:
-            self.refuse(reason, frame.f_back)
-            return
-        if is_library(module):
-            if "__dict__" in code.co_names:
-                self.read_dynamically(frame)
-            self.state.name(code.co_names)
-            self.state.execute(code)
-            if module == "abc":
-                self.asks_abstract_classes = True
-                if code.co_name == "register":
-                    self.refuse("registers a class with an abstract class", frame.f_back)
-            return
+        if "__dict__" in code.co_names:
+            self.read_dynamically(frame)
+        self.state.name_attributes(code.co_names)
+        self.state.execute(code)
+        if module == "abc":
+            self.asks_abstract_classes = True
+            if code.co_name == "register":
+                self.refuse("registers a class with an abstract class", frame.f_back)
+
+    def enter_user(self, frame):
+        """Code of the program."""
+        code = frame.f_code
         self.catches = self.catches or bool(code.co_exceptiontable)
         for name in code.co_names:
             self.check_name(name, frame)
-        self.strings += [one for one in code.co_consts if isinstance(one, str)]
-        if self.state.reads_all:
-            self.name_strings(frame)
-        if "__dict__" in code.co_names or reads_by_name(code.co_names, is_hidden=False):
-            self.read_dynamically(frame)
-        if reads_by_name(code.co_names, is_hidden=True):
-            self.state.note_hidden_reader()
-        if "sort" in code.co_names:
-            self.state.note_hidden_caller("list.sort")
+        self.note_dynamic_names(frame)
         self.code.append(code)
-        scope, modules, attributes, assigns = names_of(code)
-        if assigns:
+        names = names_of(code)
+        if names.assigns:
             self.state.assign()
-        for name in scope:
+        for name in names.globals:
             if self.state.read_global(frame.f_globals, name) is MISSING:
                 self.state.read_global(frame.f_builtins, name)
-        for name, level in modules:
+        for name, level in names.modules:
             self.import_module(name, level, frame)
-        self.state.name(attributes)
+        self.state.name_attributes(names.attributes)
         self.state.execute(code)
 
     def check_name(self, name, frame):
@@ -221,16 +153,40 @@ class Observer:
     def import_module(self, name, level, frame):
         """An import statement: it finds the module in sys.modules, or has side effects."""
         if level:
-            name = importlib.util.resolve_name(
-                "." * level + name, frame.f_globals.get("__package__")
-            )
-        module = sys.modules.get(name)
-        if module is None:
+            package = frame.f_globals.get("__package__")
+            name = importlib.util.resolve_name("." * level + name, package)
+        if sys.modules.get(name) is None:
             self.refuse(f"imports {name} for the first time", frame)
             return
         parts = name.split(".")
         for end in range(1, len(parts) + 1):
             self.state.read_global(sys.modules, ".".join(parts[:end]))
+
+    # ------------------------------------------------------------ names that are computed
+    def note_dynamic_names(self, frame):
+        """Take note of what lets code read attributes that it does not name."""
+        code = frame.f_code
+        self.strings += [one for one in code.co_consts if isinstance(one, str)]
+        if self.state.reads_all:
+            self.name_strings(frame)
+        if "__dict__" in code.co_names or not UNSEEN_READERS.isdisjoint(code.co_names):
+            self.read_dynamically(frame)
+        if not READERS.isdisjoint(code.co_names):
+            self.state.note_hidden_reader()
+        if "sort" in code.co_names:
+            self.state.note_hidden_caller("list.sort")
+
+    def read_dynamically(self, frame):
+        """Attributes may be read that no code names."""
+        self.state.read_dynamically()
+        self.name_strings(frame)
+
+    def name_strings(self, frame):
+        """Take the strings of executed code for names of attributes."""
+        strings, self.strings = self.strings, []
+        for one in strings:
+            self.check_name(one, frame)
+        self.state.name_attributes(strings)
 
     # ------------------------------------------------------------ builtins
     def call(self, frame, builtin):
@@ -241,27 +197,14 @@ class Observer:
             pass
         elif not is_pure(builtin):
             self.refuse(f"calls {name_of_builtin(builtin)}", frame)
-        elif reads_attributes(builtin, is_hidden=True):
+        elif is_reader(builtin):
             self.read_dynamically(frame)
-
-    def read_dynamically(self, frame):
-        """Attributes may be read that no code names."""
-        self.state.read_dynamically()
-        self.name_strings(frame)
-
-    def name_strings(self, frame):
-        strings, self.strings = self.strings, []
-        for one in strings:
-            self.check_name(one, frame)
-        self.state.name(strings)
 
 
 def name_of_builtin(builtin):
-    owner = builtin.__self__
+    owner, name = builtin.__self__, builtin.__name__
     if owner is None or isinstance(owner, types.ModuleType):
         module = getattr(builtin, "__module__", None) or "builtins"
-        return (
-            builtin.__name__ if module == "builtins" else f"{module.lstrip('_')}.{builtin.__name__}"
-        )
+        return name if module == "builtins" else f"{module.lstrip('_')}.{name}"
     kind = owner if isinstance(owner, type) else type(owner)
-    return f"{kind.__name__}.{builtin.__name__}"
+    return f"{kind.__name__}.{name}"

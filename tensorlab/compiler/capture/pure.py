@@ -19,12 +19,14 @@ import typing
 __all__ = [
     "DYNAMIC",
     "PURE_TYPES",
+    "READERS",
     "SETTING",
+    "UNSEEN_READERS",
     "is_higher_order",
     "is_library",
     "is_pure",
-    "reads_attributes",
-    "reads_by_name",
+    "is_reader",
+    "is_unseen_reader",
     "refusal_of_module",
     "refusal_of_name",
 ]
@@ -32,10 +34,10 @@ __all__ = [
 # ---------------------------------------------------------------- builtin functions
 # Functions that read or write attributes whose names are not in the code: all attributes then count as read.
 DYNAMIC = frozenset((getattr, hasattr, setattr, delattr, vars, dir))
-# Methods that do so in C. Calls of the first are not seen, so that code which names them counts as calling
-# them; those of the others are, unless a builtin makes them.
-_UNSEEN = frozenset(("__getattribute__", "__getattr__", "__get__", "__set__", "__delete__"))
-_READERS = frozenset(
+# Methods of C that do so. Calls of UNSEEN_READERS are never seen, so that code which names one counts as calling it.
+# Calls of READERS are seen, unless a builtin makes them.
+UNSEEN_READERS = frozenset(("__getattribute__", "__getattr__", "__get__", "__set__", "__delete__"))
+READERS = frozenset(
     ("format", "format_map", "__getstate__", "__reduce__", "__reduce_ex__", "__dir__")
 )
 _C_METHODS = (
@@ -84,20 +86,17 @@ def is_pure(builtin):
     return builtin.__name__ in _METHODS.split() or not _OWNERS.isdisjoint(kind.__mro__)
 
 
-def reads_by_name(names, is_hidden):
-    """Do these names in code read attributes that it does not name? `is_hidden`: by calls that builtins may make."""
-    return not (_READERS if is_hidden else _UNSEEN).isdisjoint(names)
-
-
-def reads_attributes(value, is_hidden):
-    """The same of a function or method of C that code has at hand, under whatever name."""
+def is_reader(value):
+    """Is this a function or a method of C that reads attributes, by names that the code need not have?"""
     if not isinstance(value, _C_METHODS):
         return False
-    if is_hidden:
-        return value.__name__ in _READERS or (
-            type(value) is types.BuiltinFunctionType and value in DYNAMIC
-        )
-    return value.__name__ in _UNSEEN
+    is_function = type(value) is types.BuiltinFunctionType
+    return value.__name__ in READERS or (is_function and value in DYNAMIC)
+
+
+def is_unseen_reader(value):
+    """Is this a method of C that reads attributes, and whose calls are never seen?"""
+    return isinstance(value, _C_METHODS) and value.__name__ in UNSEEN_READERS
 
 
 # Builtins that call what they are given. If that is a builtin, the observer does not see the call.

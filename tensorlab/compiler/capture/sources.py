@@ -1,20 +1,21 @@
-"""Where an object of the outside comes from: a path from the arguments, or from an object that is known."""
+"""Sources: where an object of the outside is found, as a path from the arguments or from an object that is known."""
 
 import types
 from typing import Any, NamedTuple
 
-__all__ = ["Source", "named", "shortened"]
+__all__ = ["ARGS", "KWARGS", "Source", "cut", "named", "shortened"]
 
 
 class Source(NamedTuple):
-    """The way to an object. `fetch` goes it again, with other arguments.
+    """One step on the way to an object, and the steps before it.
 
     Attributes
     ----------
-    kind : "constant", "argument", "keyword", "entry", "item", "cell", "dict", "slot" or "gradient"
-    parent : Source of what it is fetched from; None for a constant and for arguments
-    key : the name or index there; of a slot, its descriptor
-    text : str, as one would write it: `args[0]`, `self.linear.weight`
+    kind : "constant" or "arguments", where a path begins; else how the object is fetched from the one before: "item",
+        "value", "name", "cell", "attributes", "member", "gradient" or "ancestors"
+    parent : Source of the object before; None where a path begins
+    key : the index or the name there; the descriptor of a member; the object itself, if it is constant
+    text : str, the path as one would write it: `args[0]`, `self.linear.weight`
     """
 
     kind: str
@@ -24,44 +25,52 @@ class Source(NamedTuple):
 
     @classmethod
     def constant(cls, value, text):
-        """An object that stays the same one."""
+        """One and the same object, whatever the arguments are and whatever has been assigned meanwhile."""
         return cls("constant", None, value, text)
-
-    def fetch(self, args, kwargs):
-        """Return the object that is there now."""
-        if self.kind == "constant":
-            return self.key
-        if self.kind == "argument":
-            return args[self.key]
-        if self.kind == "keyword":
-            return kwargs
-        container = self.parent.fetch(args, kwargs)
-        if self.kind in ("entry", "item"):
-            return container[self.key]
-        if self.kind == "cell":
-            return container.cell_contents
-        if self.kind == "dict":
-            return object.__getattribute__(container, "__dict__")
-        if self.kind == "slot":
-            return self.key.__get__(container)
-        return container.grad
 
     @property
     def is_constant(self):
-        """Whether it is one object, whatever the arguments are and whatever was assigned meanwhile."""
         return self.kind == "constant"
 
-    def attribute(self, name):
-        """The source of an attribute whose value is in the `__dict__` of this object."""
-        return Source("entry", Source("dict", self, None, self.text), name, f"{self.text}.{name}")
-
-    def entry(self, key):
-        """The source of an entry of this dict."""
-        return Source("entry", self, key, f"{self.text}[{shortened(key)}]")
-
     def item(self, index):
-        """The source of an item of this list or tuple."""
+        """An item of this list or tuple."""
         return Source("item", self, index, f"{self.text}[{index}]")
+
+    def value(self, index, text):
+        """The value at this position of this dict: no key of the user's has to be hashed for it."""
+        return Source("value", self, index, text)
+
+    def name(self, name, text):
+        """What a name stands for in this dict of attributes or globals."""
+        return Source("name", self, name, text)
+
+    def attribute(self, name):
+        """An attribute whose value is in the `__dict__` of this object."""
+        return self.attributes().name(name, f"{self.text}.{name}")
+
+    def attributes(self):
+        """The `__dict__` of this object."""
+        return Source("attributes", self, None, f"{self.text}.__dict__")
+
+    def member(self, name, descriptor):
+        """An attribute in the `__slots__` of this object."""
+        return Source("member", self, descriptor, f"{self.text}.{name}")
+
+    def gradient(self):
+        """The `.grad` of this tensor."""
+        return Source("gradient", self, None, f"{self.text}.grad")
+
+    def ancestors(self):
+        """The method resolution order of this class."""
+        return Source("ancestors", self, None, f"{self.text}.__mro__")
+
+    def content(self):
+        """What this cell of a closure holds; it is called what the cell is called, as in the code."""
+        return Source("cell", self, None, self.text)
+
+
+ARGS = Source("arguments", None, 0, "args")
+KWARGS = Source("arguments", None, 1, "kwargs")
 
 
 def named(value):
@@ -79,4 +88,8 @@ def shortened(value):
         text = repr(value)
     else:
         return named(value)
+    return cut(text)
+
+
+def cut(text):
     return text if len(text) < 60 else text[:57] + "..."

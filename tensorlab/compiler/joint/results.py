@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from tensorlab._core.state.modes import is_grad_enabled
 from tensorlab.autograd.grad_mode import set_grad_enabled
-from tensorlab.compiler.capture.trace import NamedResult
+from tensorlab.compiler.capture.graph_builder import NamedResult
 from tensorlab.compiler.joint.write_back import count_writes, write_back
 from tensorlab.fx.graph import Graph
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from tensorlab.compiler.capture import observer
+from tensorlab.compiler.capture import frames
 
 if "tl_mutants" in sys.modules:
-    observer.PACKAGE = observer.PACKAGE, sys.modules["tl_mutants"].__file__
+    frames.PACKAGE = frames.PACKAGE, sys.modules["tl_mutants"].__file__

@@ -3,7 +3,7 @@
 import operator
 
 from tensorlab._core.interop.exchange import VALUE_READS
-from tensorlab.compiler.capture.guard_check import same_value
+from tensorlab.compiler.capture.same_value import same_value
 
 import tensorlab as torch
 from tensorlab.fx import Node
@@ -69,3 +69,23 @@ def same_bits(x, y):
 def flat(value):
     """The numbers of nested lists, in order."""
     return [one for part in value for one in flat(part)] if isinstance(value, list) else [value]
+
+
+FETCH = {
+    "item": lambda container, index: container[index],
+    "value": lambda container, index: list(container.values())[index],
+    "name": lambda container, name: container[name],
+    "cell": lambda cell, _: cell.cell_contents,
+    "attributes": lambda value, _: object.__getattribute__(value, "__dict__"),
+    "member": lambda value, descriptor: descriptor.__get__(value),
+    "gradient": lambda x, _: x.grad,
+}
+
+
+def fetch(source, args, kwargs=None):
+    """Go the way of a Source in Python, with other arguments, and return the object that is there now."""
+    if source.kind == "constant":
+        return source.key
+    if source.kind == "arguments":
+        return (args, kwargs)[source.key]
+    return FETCH[source.kind](fetch(source.parent, args, kwargs), source.key)

@@ -13,7 +13,7 @@ import tensorlab as torch
 from tensorlab import nn
 from tensorlab.compiler.capture.kinds import (
     Unknown,
-    is_always_fixed,
+    is_always_one_object,
     is_python_class,
     kind_of,
     slots_of,
@@ -77,7 +77,7 @@ Pair = collections.namedtuple("Pair", "first second")
         (property(), "descriptor"),
         (Base, "class"),
         (nn.Linear, "class"),
-        (abc, "namespace"),
+        (abc, "module"),
         (nn.Linear(1, 1), "instance"),
         (Derived(), "instance"),
         (Level.LOW, "instance"),
@@ -135,8 +135,8 @@ def test_modules_and_members_of_enums_are_fixed_wherever_they_come_from():
         Words(),
         collections.OrderedDict(),
     ]
-    assert all(is_always_fixed(one, kind_of(one)) for one in fixed)
-    assert not any(is_always_fixed(one, kind_of(one)) for one in like)
+    assert all(is_always_one_object(one, kind_of(one)) for one in fixed)
+    assert not any(is_always_one_object(one, kind_of(one)) for one in like)
 
 
 def test_slots_of_all_classes_count():

@@ -27,8 +27,8 @@ import pytest
 import tensorlab as torch
 from tensorlab import nn
 from tensorlab.compiler.capture import Trace, record
-from tensorlab.compiler.capture.observer import Observer, user_frame
-from tensorlab.compiler.capture.recording import place_of
+from tensorlab.compiler.capture.frames import place_of, user_frame
+from tensorlab.compiler.capture.observer import Observer
 from tests.compiler.capture import programs as PROGRAMS
 from tests.compiler.capture.interpreter import interpret, same_bits
 
@@ -985,7 +985,7 @@ def test_a_result_of_an_autograd_function_may_come_in():
 
 
 def test_more_surroundings_than_guards_can_look_at_are_refused(monkeypatch):
-    monkeypatch.setattr("tensorlab.compiler.capture.outer_state.MOST_THINGS", 5)
+    monkeypatch.setattr("tensorlab.compiler.capture.outer_state.MOST_OBJECTS", 5)
     assert isinstance(record(lambda x: x * 2, (OUTER,))[1], Trace)
     outcome = record(lambda x: x * sum(one[0] for one in x_list), (OUTER,))[1]
     assert "more than 5 objects" in outcome.reason

@@ -6,7 +6,7 @@ import pytest
 
 import tensorlab as torch
 from tensorlab.compiler.capture import Trace, record
-from tests.compiler.capture.interpreter import Diverged, interpret, same_bits
+from tests.compiler.capture.interpreter import Diverged, fetch, interpret, same_bits
 from tests.compiler.capture.programs import (
     CHANGES,
     SETTING,
@@ -73,7 +73,7 @@ def call(function, make, scope, traces, counts, source, history):
         if inputs is None:
             assert trace.guards.why(args, kwargs)
             continue
-        assert [id(s.fetch(args, kwargs)) for s in trace.inputs] == [id(x) for x in inputs]
+        assert [id(fetch(s, args, kwargs)) for s in trace.inputs] == [id(x) for x in inputs]
         try:
             found, error = attempt(interpret, trace, inputs)
         except Diverged:

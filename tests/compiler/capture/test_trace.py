@@ -9,7 +9,7 @@ import tensorlab as torch
 from tensorlab import nn
 from tensorlab.compiler.capture import Refusal, Trace, record, trace
 from tensorlab.fx import Node
-from tests.compiler.capture.interpreter import interpret
+from tests.compiler.capture.interpreter import fetch, interpret
 
 
 def traced(function, *args, **kwargs):
@@ -336,7 +336,7 @@ def test_a_gradient_that_changes_is_assigned_by_the_trace():
     again = record(function, (torch.ones(2),))[1]
     assert isinstance(again, Trace)
     sources = {s.text: s for s in again.inputs}
-    assert sources["leaf.grad"].fetch((torch.ones(2),), {}) is leaf.grad
+    assert fetch(sources["leaf.grad"], (torch.ones(2),)) is leaf.grad
 
 
 def test_a_trace_knows_whether_backward_has_been_through_its_results():

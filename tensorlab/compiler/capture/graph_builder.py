@@ -1,0 +1,181 @@
+"""GraphBuilder: from recorded calls of ops to a graph of them."""
+
+import operator
+from typing import NamedTuple
+
+from tensorlab._core.dispatch.op import REGISTRY
+from tensorlab._core.interop.exchange import VALUE_READS
+from tensorlab._core.tensor import Size, TensorBase
+from tensorlab.autograd.grad_mode import no_grad
+from tensorlab.fx import Graph
+from tensorlab.ops.creation import empty_strided
+
+from .call_recorder import layout_of, tensors_in
+from .tensor_state import writes_to
+from .trace import CannotTrace
+
+__all__ = ["GraphBuilder", "NamedResult"]
+
+
+class NamedResult(NamedTuple):
+    """Stands in a graph for a tuple of `tensorlab.return_types`, whose class fx would not keep."""
+
+    kind: type
+    parts: tuple
+
+
+CONSTANTS = type(None), bool, int, float, complex, str, Size
+
+
+class GraphBuilder:
+    """A graph with a node for each call, in order.
+
+    An op that returns one of its arguments, as those in place do, has a node, but the tensor keeps the node
+    that it had: after `add_(x, 1)`, what uses x uses x's node.
+
+    Parameters
+    ----------
+    calls : list of RecordedCall
+    source_of : function of an object, returning its Source if it was there before the call, else None
+
+    Attributes
+    ----------
+    graph : Graph, with `meta` of the nodes: "val", a tensor on meta or what Python has read; "requires_grad";
+        "source" of a placeholder; "grad_enabled" and "stack_trace" of a call
+    inputs : list of (tensor, Source, placeholder)
+    nodes : dict, id of a tensor: Node
+    """
+
+    def __init__(self, calls, source_of):
+        self.calls, self.source_of = calls, source_of
+        self.graph, self.inputs, self.nodes = Graph(), [], {}
+
+    def build(self, result, gradients):
+        """Make the graph of a function that returns `result` and computes the tensors in `gradients` as well."""
+        with no_grad():
+            self.add_placeholders(result, gradients)
+            for call in self.calls:
+                self.add_call(call)
+            self.graph.output(self.output_of(result, set()))
+        return self.graph
+
+    # ------------------------------------------------------------ inputs
+    def add_placeholders(self, result, gradients):
+        """A placeholder for each tensor that is used before an op has made it."""
+        made = set()
+        for call in self.calls:
+            for x in tensors_in(call.arguments):
+                self.find_input(x, made, call)
+            made.update(id(x) for x in tensors_in(call.result))
+        for x in tensors_in((result, gradients)):
+            self.find_input(x, made, None)
+
+    def find_input(self, x, made, call):
+        if id(x) in made or id(x) in self.nodes:
+            return
+        source = self.source_of(x)
+        if source is None:
+            reason = f"uses a tensor of shape {tuple(x.shape)} that no op has made and that no variable leads to"
+            raise CannotTrace(f"{reason}; it may share the memory of an array", call)
+        node = self.graph.placeholder(f"input_{len(self.inputs)}")
+        *layout, follows = layout_of(x)
+        node.meta.update(val=on_meta(*layout), requires_grad=follows, source=source)
+        self.nodes[id(x)] = node
+        self.inputs.append((x, source, node))
+
+    # ------------------------------------------------------------ calls
+    def add_call(self, call):
+        arguments = tuple(self.argument_of(one) for one in call.arguments)
+        node = self.graph.call_function(call.op, arguments)
+        node.meta["grad_enabled"] = call.grad_enabled
+        node.meta["stack_trace"] = "{}:{} in {}".format(*call.place)
+        if call.op.name in VALUE_READS:
+            node.meta.update(val=call.result, requires_grad=False)
+        else:
+            self.add_results(call, node)
+
+    def argument_of(self, value):
+        if isinstance(value, TensorBase):
+            return self.nodes[id(value)]
+        if type(value) in (tuple, list):
+            return type(value)(self.argument_of(one) for one in value)
+        return value
+
+    def add_results(self, call, node):
+        """Say what a call gives; of several results, each new one has a node. Sizes that depend on values are read."""
+        is_single = isinstance(call.result, TensorBase)
+        metas = [on_meta(*layout) for *layout, _ in call.layouts]
+        follow = [follows for *_, follows in call.layouts]
+        node.meta.update(val=metas[0] if is_single else tuple(metas), requires_grad=any(follow))
+        arguments = list(tensors_in(call.arguments))
+        reads_sizes = has_unknown_sizes(call, metas)
+        for i, x in enumerate(tensors_in(call.result)):
+            if any(x is one for one in arguments):
+                continue
+            part = node
+            if not is_single:
+                part = self.graph.call_function(operator.getitem, (node, i))
+                part.meta.update(node.meta, val=metas[i], requires_grad=follow[i])
+            self.nodes[id(x)] = part
+            if reads_sizes:
+                read = self.graph.call_function(REGISTRY["sizes"], (part,))
+                read.meta.update(node.meta, val=tuple(metas[i].shape), requires_grad=False)
+
+    # ------------------------------------------------------------ the result
+    def output_of(self, value, seen):
+        """What is returned, with Nodes in the places of tensors; `seen` are the ids of lists and dicts in it."""
+        kind = type(value)
+        if isinstance(value, TensorBase):
+            node = self.nodes[id(value)]
+            node.meta["writes_in_the_end"] = writes_to(value)
+            return node
+        if kind in CONSTANTS or kind.__name__ in ("dtype", "device"):
+            return value
+        if kind.__module__ == "tensorlab.return_types":
+            return NamedResult(kind, self.output_of(tuple(value), seen))
+        if kind in (list, dict):
+            self.check_container(value, seen)
+        if kind is dict:
+            return {key: self.output_of(one, seen) for key, one in value.items()}
+        is_named = issubclass(kind, tuple) and hasattr(kind, "_fields")
+        if kind not in (tuple, list) and not is_named:
+            raise CannotTrace(
+                f"returns a {kind.__module__}.{kind.__qualname__}; tensors, numbers, strings, and tuples, lists "
+                "and dicts of them can be replayed"
+            )
+        parts = [self.output_of(one, seen) for one in value]
+        return kind(*parts) if is_named else kind(parts)
+
+    def check_container(self, value, seen):
+        """Refuse a list or dict that is more than its content."""
+        name = type(value).__name__
+        if self.source_of(value) is not None:
+            raise CannotTrace(f"returns a {name} that comes from outside")
+        if id(value) in seen:
+            raise CannotTrace(f"returns the same {name} in two places")
+        if isinstance(value, dict) and any(type(key) not in (str, int) for key in value):
+            raise CannotTrace("returns a dict whose keys are not strings or ints")
+        seen.add(id(value))
+
+
+def on_meta(size, stride, dtype):
+    """A tensor without memory, of this layout."""
+    return empty_strided(size, stride, dtype=dtype, device="meta")
+
+
+def has_unknown_sizes(call, metas):
+    """Do the sizes of the results depend on values? Then the op can't tell them from the layouts of its arguments."""
+
+    def as_meta(value):
+        if isinstance(value, TensorBase):
+            return on_meta(tuple(value.shape), value.stride(), value.dtype)
+        return type(value)(map(as_meta, value)) if type(value) in (tuple, list) else value
+
+    op = call.op
+    if op.writes or op.is_view or op.is_pointwise or "generator" in op.params:  # that would draw
+        return False
+    try:
+        result = call.op(*as_meta(call.arguments))
+    except Exception:  # it says itself that it needs values
+        return True
+    return [x.shape for x in tensors_in(result)] != [x.shape for x in metas]
