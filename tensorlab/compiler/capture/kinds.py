@@ -124,10 +124,17 @@ def kind_of_class(cls):
     raise Unknown(f"the type {cls.__module__}.{cls.__qualname__}, whose calls cannot be seen")
 
 
-@functools.lru_cache(maxsize=4096)
+_python_classes: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # class: the answer below
+
+
 def is_python_class(cls):
     """Was this class made by a class statement, so that its `__dict__` has everything?"""
-    return bool(cls.__flags__ & (1 << 9)) and not is_of_c(cls)  # of the heap
+    if not cls.__flags__ & (1 << 9):  # of the heap
+        return False
+    answer = _python_classes.get(cls)
+    if answer is None:
+        answer = _python_classes[cls] = not is_of_c(cls)
+    return answer
 
 
 def is_of_c(cls):

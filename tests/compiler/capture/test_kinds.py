@@ -4,13 +4,16 @@ import abc
 import collections
 import enum
 import functools
+import gc
 import re
+import weakref
 
 import numpy as np
 import pytest
 
 import tensorlab as torch
 from tensorlab import nn
+from tensorlab.compiler.capture import Trace, record
 from tensorlab.compiler.capture.kinds import (
     Unknown,
     is_always_one_object,
@@ -120,6 +123,23 @@ def test_classes_of_python_are_told_from_those_of_c():
         is_python_class(one)
         for one in (int, collections.deque, functools.partial, torch.dtype, hidden, np.inexact)
     )
+
+
+def test_classes_that_a_program_makes_at_run_time_are_let_go():
+    def record_with_a_class():
+        class Scaled:
+            rate = 2
+
+            def __call__(self, x):
+                return x * self.rate
+
+        scaled = Scaled()
+        assert isinstance(record(lambda x: scaled(x), (torch.ones(2),))[1], Trace)
+        return weakref.ref(Scaled)
+
+    made = record_with_a_class()
+    gc.collect()
+    assert made() is None
 
 
 def test_modules_and_members_of_enums_are_fixed_wherever_they_come_from():
