@@ -92,6 +92,7 @@ def kind_of(value):
         If it is of none.
     """
     cls = type(value)
+    check_metaclass(cls, "an object of type")
     kind = KINDS.get(cls)
     if kind is not None:
         return "value" if kind == "tuple" and is_plain_tuple(value) else kind
@@ -117,11 +118,20 @@ def kind_of(value):
 
 def kind_of_class(cls):
     """The kind of a class: a constant, if its attributes can't be assigned."""
+    check_metaclass(cls, "the type")
     if is_python_class(cls):
         return "class"
     if cls in PURE_TYPES or cls in KINDS or is_of_tensorlab(cls.__module__):
         return "constant"
     raise Unknown(f"the type {cls.__module__}.{cls.__qualname__}, whose calls cannot be seen")
+
+
+def check_metaclass(cls, what):
+    """Raise Unknown if this class can't be looked up in a dict: its metaclass has `__eq__` and no `__hash__`."""
+    if type(cls).__hash__ is None:
+        raise Unknown(
+            f"{what} {cls.__module__}.{cls.__qualname__}, whose metaclass has no __hash__"
+        )
 
 
 _python_classes: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # class: the answer below

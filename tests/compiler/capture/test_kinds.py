@@ -40,6 +40,15 @@ class Words(list):
     pass
 
 
+class Comparing(type):
+    def __eq__(self, other):
+        raise AssertionError("must not be called")
+
+
+class Compared(metaclass=Comparing):
+    pass
+
+
 Compiled = type("cython_function_or_method", (), {})
 COMPILED = Compiled()
 COMPILED.__module__, COMPILED.__qualname__ = "other", "function"
@@ -105,6 +114,14 @@ def test_an_object_has_a_kind(value, kind):
         (
             type("Deque", (collections.deque,), {})(),
             "an object of type tests.compiler.capture.test_kinds.Deque",
+        ),
+        (
+            Compared(),
+            "an object of type tests.compiler.capture.test_kinds.Compared, whose metaclass has no __hash__",
+        ),
+        (
+            Compared,
+            "the type tests.compiler.capture.test_kinds.Compared, whose metaclass has no __hash__",
         ),
         (COMPILED, "other.function, a compiled function"),
         (memoryview, "the type builtins.memoryview, whose calls cannot be seen"),
