@@ -295,7 +295,7 @@ class TrackedClass(Tracked):
 
     def explore(self, state):
         cls = self.value
-        for base in cls.__mro__[1:]:
+        for base in cls.__mro__:
             state.reach_class(base)
         if type(cls) is not type:
             state.reach_class(type(cls))

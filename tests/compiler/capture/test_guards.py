@@ -252,6 +252,15 @@ def test_a_tensor_of_another_class_layout_or_history_is_not_like_it(other):
     assert not trace.guards.check((other(),), None)
 
 
+def test_guards_say_whether_only_a_size_is_another_one():
+    trace = traced(lambda x, k: x * k, ones(3, 4), 2)
+    for other in (ones(3, 4), ones(5, 4), ones(3, 7)):
+        assert trace.guards.is_resized((other, 2))
+        assert not trace.guards.is_resized((other, 3))
+    for other in (ones(3), ones(3, 4).double(), ones(4, 3).t()):
+        assert not trace.guards.is_resized((other, 2))
+
+
 def test_a_leaf_that_follows_is_not_a_result_that_does():
     trace = traced(lambda x: x * 2, ones(2, requires_grad=True))
     assert trace.guards.check((torch.zeros(2, requires_grad=True),), None)

@@ -32,6 +32,13 @@ class Rate:
         return f"{self.rate}"
 
 
+class Plain:
+    """Has a rate, but no `__match_args__` that names it."""
+
+    def __init__(self):
+        self.rate = 3.0
+
+
 class Outer:
     def __init__(self):
         self.inner = Rate()
@@ -64,6 +71,7 @@ class Shape(abc.ABC):
 
 
 one, outer, slotted, inheriting, record_ = Rate(), Outer(), Slotted(), Inheriting(), Record()
+plain = Plain()
 several, key, path = [Rate(), Rate()], "rate", ["inner", "rate"]
 slot = vars(Slotted)["rate"]
 read, read_any, read_one = getattr, object.__getattribute__, one.__getattribute__
@@ -75,6 +83,11 @@ format_one, format_any = FORMAT.format, str.format
 def sorted_in_place(values, key):
     values.sort(key=lambda value: key(value)["rate"])
     return values
+
+
+def map_of_a_local_name():
+    read_by_name = getattr  # its name comes before that of map
+    return next(map(read_by_name, [one], [key]))
 
 
 def matched(value):
@@ -99,6 +112,7 @@ READS = {
     "starmap(getattr)": (lambda: next(itertools.starmap(getattr, [(one, key)])), one),
     "map(getattr)": (lambda: sum(map(getattr, several, itertools.repeat(key))), several[0]),
     "map(another name)": (lambda: next(map(read, [one], [key])), one),
+    "map(a local name)": (map_of_a_local_name, one),
     "map(builtins.getattr)": (lambda: next(map(builtins.getattr, [one], [key])), one),
     "map(vars)": (lambda: next(map(vars, [one]))[key], one),
     "map(vars), into a dict": (lambda: dict(next(map(vars, [one])))[key], one),
@@ -116,6 +130,7 @@ READS = {
     "list.sort(key=vars)": (lambda: sorted_in_place([one], vars)[0].rate, one),
     "object.__getattribute__": (lambda: object.__getattribute__(one, key), one),
     "object.__getattribute__, another name": (lambda: read_any(one, key), one),
+    "object.__getattribute__ of a plain object": (lambda: read_any(plain, key), plain),
     "__getattribute__": (lambda: one.__getattribute__(key), one),
     "__getattribute__ of one": (lambda: read_one(key), one),
     "map(object.__getattribute__)": (lambda: next(map(read_any, [one], [key])), one),

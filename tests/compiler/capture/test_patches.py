@@ -1,6 +1,8 @@
 """Functions and methods of tensorlab that a program replaces: recordings made with the old ones no longer hold."""
 
 import contextlib
+import sys
+import types
 
 import pytest
 
@@ -132,6 +134,16 @@ def test_what_a_method_of_the_program_reads_is_guarded(holds):
 
 
 scale = [3]
+
+
+def test_a_global_of_tensorlabs_own_code_is_noticed():
+    layer, x = nn.Linear(2, 2), torch.ones(2)
+    compiled = torch.compile(lambda x: layer(x) * 2)
+    for _ in range(2):
+        compiled(x)
+    with patched(sys.modules["tensorlab.nn.linear"], "F", types.SimpleNamespace(linear=five)):
+        assert compiled(x).tolist() == [10.0, 10.0]
+    assert torch.equal(compiled(x), layer(x) * 2)
 
 
 def test_a_patched_step_of_an_optimizer_is_called():
