@@ -185,9 +185,12 @@ def test_an_object_among_the_arguments_may_be_another_one_like_it():
     assert slotted.guards.match((other,)) == [fetch(slotted.inputs[0], (other,))] == [other.x]
     assert not slotted.guards.check((Batch(3, ones(2)),), None)
     assert not slotted.guards.check((Batch(2, ones(3)),), None)
-    empty = Batch(2, ones(2))
-    del empty.x
+    empty, other_empty = Batch(2, ones(2)), Batch(2, ones(2))
+    del empty.x, other_empty.x
     assert not slotted.guards.check((empty,), None)
+    without = traced(lambda x, batch: x * getattr(batch, "x", batch.size), ones(2), empty)
+    assert without.guards.check((ones(2), other_empty), None)
+    assert not without.guards.check((ones(2), Batch(2, None)), None)
     trace = traced(lambda batch: batch.x * batch.size, Open(size=2, x=ones(2), other=1))
     assert trace.guards.check((Open(size=2, x=ones(2), other=5),), None)
     assert trace.guards.check((Open(size=2, x=ones(2)),), None)

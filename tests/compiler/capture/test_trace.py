@@ -305,9 +305,23 @@ def test_outputs_keep_their_structure():
     assert rest == [2.5, "s", torch.float32, torch.Size([2]), True]
 
 
+def made_with_an_attribute(x):
+    y = x * 2
+    y.tag = 1
+    return y
+
+
+def made_in_inference_mode(x):
+    with torch.inference_mode():
+        return x * 2
+
+
 @pytest.mark.parametrize(
     ("function", "reason"),
     [
+        (made_with_an_attribute, "sets attributes of what it returns: tag"),
+        (made_in_inference_mode, "returns a tensor that it makes in another inference mode"),
+        (lambda x: nn.Buffer(x * 2), "returns a Buffer that it makes"),
         (lambda x: {1.5: x}, "keys"),
         (lambda x: {x}, "returns a builtins.set"),
         (lambda x: object(), "returns a builtins.object"),
