@@ -940,6 +940,29 @@ def test_what_cannot_be_replayed_is_refused_with_its_line(function, reason, rest
     assert str(refusal).startswith(f"{__file__}:{refusal.line}: the function ")
 
 
+def test_a_refusal_names_the_attributes_that_were_changed_and_no_others():
+    thing = types.SimpleNamespace(kept=1, changed=2, removed=3)
+
+    def function(x):
+        thing.changed = 3
+        thing.added = 4
+        del thing.removed
+        return x * thing.kept
+
+    reason = record(function, (OUTER,))[1].reason
+    assert (
+        reason == "changes attributes of thing, which comes from outside: changed, removed, added"
+    )
+
+
+def test_what_numpy_does_for_tensorlab_itself_is_no_effect():
+    def function(x):
+        return torch.nn.functional.interpolate(x, size=(5, 5), mode="bicubic")
+
+    outcome = record(function, (torch.ones(1, 1, 3, 3),))[1]
+    assert isinstance(outcome, Trace), outcome
+
+
 def test_an_exception_goes_through_and_leaves_nothing_behind():
     def raising(x):
         raise KeyError(x.sum().item())
