@@ -199,6 +199,17 @@ def test_an_object_among_the_arguments_may_be_another_one_like_it():
     assert not trace.guards.check((Batch(2, ones(2)),), None)
 
 
+def test_an_object_without_a_dict_may_stand_beside_a_module():
+    net = nn.Linear(2, 2)  # whose parameters tensorlab's own code reads by names in a registry
+
+    def function(x, batch):
+        return sum(p.sum() for p in net.parameters()) * batch.size + x
+
+    trace = traced(function, ones(2), Batch(2, ones(2)))
+    assert trace.guards.check((ones(2), Batch(2, ones(2))), None)
+    assert not trace.guards.check((ones(2), Batch(3, ones(2))), None)
+
+
 def test_arguments_are_one_object_where_they_were_one():
     def function(x, y, first, second):
         return x * 2 if x is y else x + (first is second)
