@@ -16,7 +16,8 @@ cdef class UsedScope:
 cdef class LibraryState:
     cdef list scopes                # of UsedScope
     cdef object abstract_classes
-    cdef bint grad_mode, inference, meta_by_default
+    cdef bint grad_mode, inference
+    cdef int default_device
     cdef int default_dtype
     cdef long settings              # the number of those of the process
 

@@ -11,7 +11,7 @@ from libc.stdint cimport uint64_t
 from tensorlab._core.dispatch.overrides cimport are_modes_anywhere
 from tensorlab._core.dtypes cimport default_float
 from tensorlab._core.state.modes cimport ThreadState, thread_state
-from tensorlab._core.state.placement cimport is_meta_by_default
+from tensorlab._core.state.devices cimport default_device
 from tensorlab._core.state.settings_number cimport settings_number
 
 from _abc import get_cache_token
@@ -99,7 +99,7 @@ cdef class LibraryState:
         cdef ThreadState* state = thread_state()
         self.scopes, self.abstract_classes = scopes, abstract_classes
         self.grad_mode, self.inference, self.default_dtype = state.grad_mode, state.inference, default_float()
-        self.meta_by_default, self.settings = is_meta_by_default(), settings_number()
+        self.default_device, self.settings = default_device(), settings_number()
 
     def join(self, LibraryState other not None):
         """Demand what another recording used of tensorlab as well: it has become a branch of this one."""
@@ -117,7 +117,7 @@ cdef class LibraryState:
         cdef ThreadState* state = thread_state()
         return (state.grad_mode == self.grad_mode and state.inference == self.inference and state.packing == NULL
                 and (state.layers == NULL or PyList_GET_SIZE(<object>state.layers) == 0)
-                and default_float() == self.default_dtype and is_meta_by_default() == self.meta_by_default
+                and default_float() == self.default_dtype and default_device() == self.default_device
                 and settings_number() == self.settings and not are_modes_anywhere())
 
     cdef bint is_unpatched(self) noexcept:

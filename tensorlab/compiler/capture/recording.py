@@ -12,7 +12,7 @@ from tensorlab._core.dispatch.overrides import active_modes
 from tensorlab._core.dtypes import get_default_dtype
 from tensorlab._core.graph.anomaly import is_anomaly_enabled
 from tensorlab._core.state.modes import is_grad_enabled, is_inference_mode_enabled
-from tensorlab._core.state.placement import get_meta_by_default
+from tensorlab._core.state.devices import get_default_device
 from tensorlab._core.state.settings_number import get_settings_number
 from tensorlab._tensor import Tensor
 from tensorlab.nn.hooks import Hooked
@@ -211,7 +211,7 @@ def why_not_now():
         (active_modes(), "runs under a mode that overrides functions"),
         (is_packing(), "runs under saved_tensors_hooks"),
         (is_anomaly_enabled(), "runs in anomaly mode, which tells the lines of the program"),
-        (get_meta_by_default(), "runs where tensors are made on meta unless it says otherwise"),
+        (get_default_device(), "runs where tensors are made on meta unless it says otherwise"),
         (Hooked._is_hooked, "runs while hooks are registered for all modules"),
         (ALL_BEFORE or ALL_AFTER, "runs while hooks are registered for all optimizers"),
     )
@@ -224,7 +224,7 @@ def modes():
         is_grad_enabled(),
         is_inference_mode_enabled(),
         get_default_dtype(),
-        get_meta_by_default(),
+        get_default_device(),
         get_settings_number(),
         len(active_modes()),
         is_packing(),

@@ -7,7 +7,8 @@ from tensorlab._core.layout cimport ssize
 cdef class TensorState:
     cdef object cls
     cdef int dtype, ndim
-    cdef bint needs_grad, wants_grad, on_meta, is_view, is_inference, has_hooks
+    cdef int device
+    cdef bint needs_grad, wants_grad, is_view, is_inference, has_hooks
     cdef bint checks_offset
     cdef ssize offset
     cdef ssize* layout              # sizes, then strides

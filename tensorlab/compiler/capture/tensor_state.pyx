@@ -8,7 +8,7 @@ from cpython.object cimport Py_TYPE, PyObject
 
 from tensorlab._core.graph.graph cimport needs_grad
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.tensor cimport TensorBase, is_meta, offset_of
+from tensorlab._core.tensor cimport TensorBase, offset_of
 
 
 @cython.final
@@ -28,7 +28,7 @@ cdef class TensorState:
         if self.layout == NULL:
             raise MemoryError()
         self.cls, self.dtype, self.ndim = type(x), x.dtype_, x.ndim_
-        self.needs_grad, self.wants_grad, self.on_meta = needs_grad(x), x.wants_grad, is_meta(x)
+        self.needs_grad, self.wants_grad, self.device = needs_grad(x), x.wants_grad, x.storage_.device
         self.is_view, self.is_inference, self.has_hooks = x.base is not None, x.counter is None, has_hooks(x)
         self.checks_offset, self.offset = checks_offset, offset_of(x)
         for i in range(x.ndim_):
@@ -50,7 +50,7 @@ cdef class TensorState:
             if x.sizes[i] != self.layout[i] or x.strides[i] != self.layout[self.ndim + i]:
                 return False
         return (needs_grad(x) == self.needs_grad and x.wants_grad == self.wants_grad
-                and is_meta(x) == self.on_meta and (x.base is not None) == self.is_view
+                and x.storage_.device == self.device and (x.base is not None) == self.is_view
                 and (x.counter is None) == self.is_inference and has_hooks(x) == self.has_hooks
                 and (not self.checks_offset or offset_of(x) == self.offset))
 
