@@ -4,8 +4,8 @@ Only files with mutants are built again, at -O1: a switch inside of a hot loop k
 Of a .pxd, these are the modules that call its inline functions. A mutant that does not compile is left out, found by
 the line that the compiler names.
 
-A mutant of a formula is in the loops that are made of it (tensorlab/_core/loops/scalar.py), and not in the file itself, whose
-texts `compile` puts into kernels, where nobody knows of switches.
+A mutant of a formula is in the loops that are made of it (tensorlab/_core/loops/scalar.py), and not in the file
+itself, whose texts `compile` puts into kernels, where nobody knows of switches.
 """
 
 import importlib.util

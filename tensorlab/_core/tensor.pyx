@@ -374,7 +374,10 @@ cdef TensorBase result_beside(TensorBase x, int dtype, int ndim, const ssize* si
 
 
 def new_result(TensorBase x not None, size=None, dtype=None):
-    """What the `infer` of an op that is written in Python returns: a result beside x, of its shape and type unless others are given."""
+    """What the `infer` of an op that is written in Python returns: a result beside x.
+
+    Its shape and type are those of x, unless others are given.
+    """
     cdef ssize[MAX_NDIM] sizes
     cdef int code = dtype_code(dtype, x.dtype_)
     if size is None:

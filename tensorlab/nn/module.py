@@ -451,7 +451,7 @@ class Module(Hooked, Stateful):
             if parameter is None:
                 continue
             changed = fn(parameter.data)
-            if changed.device != parameter.device:  # other memory cannot be put into the same tensor
+            if changed.device != parameter.device:  # a tensor stays where it is
                 attributes[name] = Parameter(changed, parameter.requires_grad)
                 if parameter.grad is not None:
                     attributes[name].grad = fn(parameter.grad)

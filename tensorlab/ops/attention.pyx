@@ -478,8 +478,9 @@ cdef int check_like_result(TensorBase x, TensorBase q, TensorBase v, str name) e
     return 0
 
 @ATTENTION_BACKWARD.kernel
-def attention_backward_kernel(TensorBase grad_q, TensorBase grad_k, TensorBase grad_v, TensorBase grad, TensorBase q, TensorBase k,
-                              TensorBase v, TensorBase mask, bint is_causal, double scale, TensorBase out, TensorBase logsumexp):
+def attention_backward_kernel(TensorBase grad_q, TensorBase grad_k, TensorBase grad_v, TensorBase grad,
+                              TensorBase q, TensorBase k, TensorBase v, TensorBase mask, bint is_causal,
+                              double scale, TensorBase out, TensorBase logsumexp):
     cdef Attention a
     cdef int n = q.ndim_, size = item_size[q.dtype_]
     cdef bint is_empty = out.numel_ == 0 or k.sizes[n - 2] == 0

@@ -262,7 +262,8 @@ cdef int normalize(TensorBase out, TensorBase rstd, TensorBase computed, TensorB
     """Write the result and rstd of these numbers of channels; `computed` is x, plain."""
     cdef int kernel = computed.dtype_
     cdef TensorBase a = channel_numbers(computed, kernel), c = channel_numbers(computed, kernel), y = plain_result(out)
-    cdef TensorBase w = plain_as(weight, kernel), b = plain_as(bias, kernel), m = plain_as(mean, kernel), v = plain_as(variance, kernel)
+    cdef TensorBase w = plain_as(weight, kernel), b = plain_as(bias, kernel)
+    cdef TensorBase m = plain_as(mean, kernel), v = plain_as(variance, kernel)
     cdef Planes planes
     describe(&planes, computed)
     planes.out, planes.a, planes.b, planes.c = memory_of(y), memory_of(a), memory_of(a), memory_of(c)
@@ -447,7 +448,8 @@ def batch_norm_backward_kernel(TensorBase out, TensorBase grad, TensorBase x, Te
                                TensorBase mean, TensorBase rstd):
     """The gradient of batch_norm by its input: a * grad + b * x + c, with numbers a, b, c for each channel."""
     cdef int kernel = kernel_dtype(x.dtype_)
-    cdef TensorBase plain_grad = plain_as(grad, kernel), plain_x = plain_as(x, kernel), m = plain_as(mean, kernel), r = plain_as(rstd, kernel)
+    cdef TensorBase plain_grad = plain_as(grad, kernel), plain_x = plain_as(x, kernel)
+    cdef TensorBase m = plain_as(mean, kernel), r = plain_as(rstd, kernel)
     cdef TensorBase a = channel_numbers(x, kernel), b = channel_numbers(x, kernel), c = channel_numbers(x, kernel), w, slopes
     cdef TensorBase sums, sums_with_x
     cdef double share

@@ -27,9 +27,9 @@ cdef int factory_sizes(object size, ssize* sizes, str where) except -1
 cdef TensorBase factory_result(object size, object dtype, int default, object device, str where)
 cdef TensorBase row_result(ssize n, int dtype, object device, str where)
 cdef TensorBase strided_result(int dtype, int ndim, const ssize* sizes, const ssize* strides,
-                              object device, str where)
+                               object device, str where)
 cdef TensorBase like_result(TensorBase x, object dtype, object device, object memory_format,
-                           str where)
+                            str where)
 
 # results
 cdef TensorBase follow(object made, str where)

@@ -107,8 +107,10 @@ cdef int fill_other(TensorBase out, TensorBase given, Geometry* geometry, bint u
     """Fill the other of images and columns, from what is given."""
     cdef int kernel = FLOAT32 if given.dtype_ == BOOL else kernel_dtype(given.dtype_)
     cdef TensorBase source = plain_as(given, kernel)
-    cdef TensorBase target = out if kernel == out.dtype_ and out.is_contiguous_ else empty_beside(out, kernel, out.ndim_, out.sizes)
+    cdef TensorBase target = out
     cdef Images images
+    if kernel != out.dtype_ or not out.is_contiguous_:
+        target = empty_beside(out, kernel, out.ndim_, out.sizes)
     if not unfolds:
         fill_zero(target)
     images.is_double, images.unfolds, images.geometry = kernel == FLOAT64, unfolds, geometry

@@ -378,8 +378,8 @@ cdef TensorBase probabilities_for(TensorBase x, object keeps_softmax):
     return result_beside(x, x.dtype_, x.ndim_, x.sizes) if keeps_softmax else result_beside(x, x.dtype_, 1, &none)
 
 @CROSS_ENTROPY.kernel
-def cross_entropy_kernel(TensorBase out, TensorBase probabilities, TensorBase x, TensorBase target, TensorBase weight, ignore_index,
-                         reduction, bint keeps_softmax):
+def cross_entropy_kernel(TensorBase out, TensorBase probabilities, TensorBase x, TensorBase target,
+                         TensorBase weight, ignore_index, reduction, bint keeps_softmax):
     cdef Targets targets
     cdef TensorBase losses
     cdef int kernel

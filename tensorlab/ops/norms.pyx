@@ -153,7 +153,8 @@ def norm_infer(TensorBase x, double p, dim, bint keepdim, dtype):
 def norm_kernel(TensorBase out, TensorBase x, double p, dim, keepdim, dtype):
     cdef int kernel = kernel_dtype(out.dtype_)
     cdef int k = kernel == FLOAT64
-    run_reduction(&smallest_reducers[k] if kind_of(p) == SMALLEST else &norm_reducers[k], out, x, read_dims(dim, x.ndim_, "norm"), None, norm_root(p, kernel), p)
+    cdef Reducer* reducer = &smallest_reducers[k] if kind_of(p) == SMALLEST else &norm_reducers[k]
+    run_reduction(reducer, out, x, read_dims(dim, x.ndim_, "norm"), None, norm_root(p, kernel), p)
 
 @NORM.derivative("x")
 def norm_derivative(grad, x, out, p, dim, keepdim, dtype):

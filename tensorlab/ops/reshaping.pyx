@@ -18,7 +18,7 @@ from tensorlab._core.layout cimport (
     wrap_dim,
 )
 from tensorlab._core.loops.iterator cimport copy_into
-from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, result_beside, set_layout
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, result_beside
 from tensorlab.ops.copying cimport run_contiguous
 from tensorlab.ops.dimensions cimport is_unwatched
 from tensorlab.ops.memory_formats cimport as_ints

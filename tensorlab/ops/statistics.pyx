@@ -161,12 +161,14 @@ cdef TensorBase spread_result(TensorBase x, object dim, bint keepdim, double cor
     """Of a variance or its root."""
     cdef int ndim = ndim_of(x)                          # dim holds plain ints
     cdef unsigned int mask
+    cdef ssize n
     if not is_floating(x.dtype_):
         raise DTypeError(f"{where}: needs a floating tensor, not {dtype_object(x.dtype_)}; convert it with .float()")
     mask = read_dims(dim, ndim, where)
-    if reduced_count(x, mask) - correction <= 0:
-        warnings.warn(f"{where}: {reduced_count(x, mask)} elements with a correction of {correction:g} leave nothing to divide by: "
-                      f"the result is nan or infinite; pass a smaller correction", UserWarning)
+    n = reduced_count(x, mask)
+    if n - correction <= 0:
+        warnings.warn(f"{where}: {n} elements with a correction of {correction:g} leave nothing to divide "
+                      f"by: the result is nan or infinite; pass a smaller correction", UserWarning)
     return reduced_result(x.dtype_, x, mask, keepdim)
 
 cdef int spread_to(TensorBase out, TensorBase x, object dim, bint keepdim, double correction, bint is_std) except -1:

@@ -130,8 +130,7 @@ def as_strided_derivative(grad, x_shape, size, stride, storage_offset, x_stride,
     return run_restride(<TensorBase?>grad, size, stride, storage_offset, x_shape, x_stride, x_offset, True)
 
 @AS_STRIDED.infer
-def as_strided_infer(TensorBase x, size, stride, storage_offset, x_stride,
-                                  x_offset):
+def as_strided_infer(TensorBase x, size, stride, storage_offset, x_stride, x_offset):
     cdef Geometry to
     read_geometry(&to, size, stride, storage_offset, "as_strided")
     check_bounds(x, &to, "as_strided")
@@ -173,8 +172,7 @@ set_as_strided(as_strided)
 
 cdef Op AS_STRIDED_ = inplace_op(AS_STRIDED)
 
-def as_strided_in_place(TensorBase self, size, stride, storage_offset, x_stride,
-                                          x_offset):
+def as_strided_in_place(TensorBase self, size, stride, storage_offset, x_stride, x_offset):
     cdef Geometry to
     check_layout_change(AS_STRIDED, self)
     read_geometry(&to, size, stride, storage_offset, "as_strided_")

@@ -57,7 +57,6 @@ from tensorlab._core.tensor cimport TensorBase, takes_part
 from tensorlab.errors import GradientError
 
 
-
 # ---------------------------------------------------------------- the entry
 cdef object run(Op op, PyObject** arguments, int n):
     """Call an op with an argument for each parameter of its schema."""

@@ -54,7 +54,8 @@ cdef class Op:
     # infer(argument, ...): the results, which have a layout and no memory yet. An op whose result depends on values has none
     cdef readonly object infer_function
     cdef call_function call_infer
-    # by device: kernel(result, ..., argument, ...) fills these results. Without `infer`: kernel(argument, ...) makes and returns them
+    # by device: kernel(result, ..., argument, ...) fills these results. Without `infer`, kernel(argument, ...)
+    # makes and returns them
     cdef readonly list kernels
     cdef PyObject* cpu_kernel           # the one of the cpu, borrowed
     cdef call_function call_kernel

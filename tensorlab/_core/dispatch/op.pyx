@@ -3,20 +3,21 @@
 An op is a record: schema, what its results are, how they are computed, derivatives. It can be called, `op(*arguments)`;
 dispatch.pyx explains how a call runs, layers.pyx who can take part in it, and recording.pyx how it is recorded.
 
-Results and kernels. A pointwise op has a dtype rule and inner loops; shape, strides and all checks follow from them. Any other op
-says in two functions what its results are and how they are filled:
+Results and kernels. A pointwise op has a dtype rule and inner loops; shape, strides and all checks follow
+from them. Any other op says in two functions what its results are and how they are filled:
 
     @CUMSUM.infer
-    def cumsum_infer(TensorBase x, dim, dtype):             checks; a layout and a dtype, no memory (`result_beside`, `result_like`)
-        ...
+    def cumsum_infer(TensorBase x, dim, dtype):
+        ...         checks, and returns a layout and a dtype without memory: `result_beside`, `result_like`
     @CUMSUM.kernel
-    def cumsum_kernel(TensorBase out, TensorBase x, dim, dtype):        fills `out`, which may be a new tensor, the caller's (out=),
-        ...                                                             or x itself (in place)
+    def cumsum_kernel(TensorBase out, TensorBase x, dim, dtype):
+        ...         fills `out`: a new tensor, the caller's (out=), or x itself (in place)
 
-`infer` is all there is on meta, and of a view. Several results are a tuple there, and come one by one before the arguments here.
-`kernel_on("name")` gives another device its kernel; a device without one has the op computed on the cpu. An op whose result's shape
-depends on values (nonzero) has no `infer`: its kernel takes the arguments and returns what it made. An op that is made of others has
-`compose` instead of both. All of them may be written in Python, too.
+`infer` is all there is on meta, and of a view. Several results are a tuple there; here they come one by one,
+before the arguments. `kernel_on("name")` gives another device its kernel; a device without one has the op
+computed on the cpu. An op whose result's shape depends on values (nonzero) has no `infer`: its kernel takes
+the arguments and returns what it made. An op that is made of others has `compose` instead of both. All of
+them may be written in Python, too.
 
 Derivatives. A formula names what it needs, and exactly that is saved:
 

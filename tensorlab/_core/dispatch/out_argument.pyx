@@ -159,8 +159,10 @@ cdef bint has_storage(object argument, Storage storage):
 cdef int check_result_in_place(str where, TensorBase result, TensorBase x) except -1:
     """Raise unless the result of an op can be written over its first argument."""
     if result.ndim_ != x.ndim_ or not same_numbers(x.ndim_, result.sizes, x.sizes):
-        raise ShapeError(f"{where}: the result has shape {shape_text(result.ndim_, result.sizes)}, but the tensor to be written has "
-                         f"shape {shape_text(x.ndim_, x.sizes)}")
-    if is_floating(result.dtype_) and not is_floating(x.dtype_):    # other kernels compute in the type of what they write to
-        raise DTypeError(f"{where}: the result has type {result.dtype}, which cannot be written into a tensor of type {x.dtype}")
+        raise ShapeError(f"{where}: the result has shape {shape_text(result.ndim_, result.sizes)}, but the tensor "
+                         f"to be written has shape {shape_text(x.ndim_, x.sizes)}")
+    # whole numbers of another width are computed in the type of what is written to
+    if is_floating(result.dtype_) and not is_floating(x.dtype_):
+        raise DTypeError(f"{where}: the result has type {result.dtype}, which cannot be written into a tensor of "
+                         f"type {x.dtype}")
     return 0

@@ -85,7 +85,8 @@ def numpy(TensorBase x not None, *, bint force=False):
         raise TypeError("numpy: a tensor on 'meta' has a shape and no data, so there is nothing for NumPy to look at; make it "
                         "on 'cpu', or fill its empty_like(device='cpu')")
     if x.storage_.device != ON_CPU:
-        raise TypeError(f"numpy: the tensor is on {device_name(x.storage_.device)!r}, where NumPy can't reach; use to('cpu') first")
+        raise TypeError(f"numpy: the tensor is on {device_name(x.storage_.device)!r}, where NumPy can't reach; use "
+                        f"to('cpu') first")
     note_lending(x, "numpy")
     x.storage_.own()                                # NumPy may write
     for i in range(x.ndim_):

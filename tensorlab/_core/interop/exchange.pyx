@@ -398,7 +398,8 @@ def as_tensor(data, dtype=None, device=None):
     cdef int target = device_code(device, "as_tensor")
     cdef TensorBase x
     if isinstance(data, TensorBase):
-        return data.to(device=device if target == ON_CPU else device_of_code(target), dtype=None if code == NO_DTYPE else dtype_object(code))
+        return data.to(device=device if target == ON_CPU else device_of_code(target),
+                       dtype=None if code == NO_DTYPE else dtype_object(code))
     if not is_ndarray(data):
         return run_3(TENSOR, data, dtype, device)
     x = tensor_over(data)

@@ -45,14 +45,14 @@ cdef enum:
 
 
 # ---------------------------------------------------------------- setting up
-cdef void set_operand(TensorIterator* iter, int k, char* data, int dtype, int kernel_dtype,
+cdef void set_operand(TensorIterator* iter, int k, char* data, int dtype, int computed_in,
                       int ndim, const ssize* sizes, const ssize* strides) noexcept nogil:
     """Describe operand k; its dimensions are aligned with the last ones of the iterator."""
     cdef Operand* operand = &iter.operand[k]
     cdef int i, shift = iter.ndim - ndim
     operand.data = data
     operand.dtype = dtype
-    operand.kernel_dtype = kernel_dtype
+    operand.kernel_dtype = computed_in
     for i in range(shift):
         operand.strides[i] = 0
     for i in range(ndim):

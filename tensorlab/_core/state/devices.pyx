@@ -8,11 +8,11 @@ with an allocator in Python:
         def read(self, memory): ...             # its bytes, as an object with a buffer: bytes, a NumPy array
         def write(self, memory, data): ...      # the other way; `data` is a memoryview
 
-A storage there holds the object instead of an address. Ops find their kernels by the code (op.pyx). One that has none for the
-device runs on the cpu, between a `read` and a `write` (elsewhere.pyx).
+A storage there holds the object instead of an address. Ops find their kernels by the code (op.pyx). One that
+has none for the device is computed on the cpu, between a `read` and a `write` (dispatch/kernels.pyx).
 
-Each thread has a default device, where factories make tensors if none is named; `with device("meta")` and `set_default_device` set
-it. It is a C variable, because every factory looks at it.
+Each thread has a default device, where factories make tensors if none is named; `with device("meta")` and
+`set_default_device` set it. It is a C variable, because every factory looks at it.
 """
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.memoryview cimport PyMemoryView_FromMemory

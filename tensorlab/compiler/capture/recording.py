@@ -11,8 +11,8 @@ from tensorlab._core.dispatch.layers import entered_layers
 from tensorlab._core.dispatch.overrides import active_modes
 from tensorlab._core.dtypes import get_default_dtype
 from tensorlab._core.graph.anomaly import is_anomaly_enabled
-from tensorlab._core.state.modes import is_grad_enabled, is_inference_mode_enabled
 from tensorlab._core.state.devices import get_default_device
+from tensorlab._core.state.modes import is_grad_enabled, is_inference_mode_enabled
 from tensorlab._core.state.settings_number import get_settings_number
 from tensorlab._tensor import Tensor
 from tensorlab.nn.hooks import Hooked

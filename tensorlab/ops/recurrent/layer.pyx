@@ -537,7 +537,8 @@ def recurrent_layer_backward_kernel(tensors, kind, has_bias, is_reverse, batch_s
     cdef TensorBase grad_h, grad_c = None, output, kept, states, grad, grad_x = None
     cdef void* inputs
     if is_meta(arguments.x):
-        return recurrent_layer_backward_result(tensors, kind, has_bias, is_reverse, batch_sizes, hidden, gates, cells, needs_input)
+        return recurrent_layer_backward_result(tensors, kind, has_bias, is_reverse, batch_sizes, hidden, gates,
+                                               cells, needs_input)
     check_backward(arguments, everything, hidden, gates, cells)
     arguments.make_plain(given)
     output, kept, states = plain_as(hidden, arguments.dtype), plain_as(gates, arguments.dtype), plain_as(cells, arguments.dtype)
