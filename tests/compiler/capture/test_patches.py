@@ -136,6 +136,25 @@ def test_what_a_method_of_the_program_reads_is_guarded(holds):
 scale = [3]
 
 
+def branching(x):
+    return F.relu(x) * 2 if x.sum() > 0 else F.softmin(x, 0) * 2
+
+
+@pytest.mark.parametrize("name", ["relu", "softmin", "_given_dim"])
+def test_what_only_a_branch_uses_is_noticed_in_it(name):
+    compiled = torch.compile(branching)
+    signs = torch.tensor([[1.0, 2.0], [3.0, 5.0]]), torch.tensor([[-1.0, -2.0], [-3.0, -5.0]])
+    for x in (*signs, *signs):
+        assert torch.equal(compiled(x), branching(x))
+    (entry,) = compiled.compiled.entries
+    assert entry.paths == 2
+    before = branching(signs[0]), branching(signs[1])
+    with patched(F, name, (lambda *args: 1) if name == "_given_dim" else five):
+        expected = branching(signs[0]), branching(signs[1])
+        assert any(not torch.equal(one, other) for one, other in zip(before, expected, strict=True))
+        assert all(map(torch.equal, map(compiled, signs), expected))
+
+
 def test_a_global_of_tensorlabs_own_code_is_noticed():
     layer, x = nn.Linear(2, 2), torch.ones(2)
     compiled = torch.compile(lambda x: layer(x) * 2)

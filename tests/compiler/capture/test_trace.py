@@ -1,5 +1,6 @@
 """Traces: what a recorded graph says of each call, and how two traces of a function are compared."""
 
+import gc
 import operator
 
 import pytest
@@ -418,6 +419,36 @@ def test_arguments_are_the_same_if_their_containers_are():
     assert not trace.is_same_argument((1,), (1, 1), {})
     assert not trace.is_same_argument((1,), (True,), {})
     assert not trace.is_same_argument((1,), 1, {})
+
+
+def test_the_writes_of_the_call_alone_are_noted():
+    x = torch.ones(2)
+    x.add_(1).add_(1)
+    (node,) = [one for one in traced(lambda x: x.mul_(2), x).graph.nodes if one.op == "placeholder"]
+    assert node.meta["writes"] == 1
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_the_garbage_collector_is_left_as_it_was(is_enabled):
+    was_enabled = gc.isenabled()
+    (gc.enable if is_enabled else gc.disable)()
+    try:
+        seen = record(lambda x: gc.isenabled(), (torch.ones(2),))[0]
+        assert not seen
+        assert gc.isenabled() == is_enabled
+    finally:
+        (gc.enable if was_enabled else gc.disable)()
+
+
+def test_a_refusal_has_the_outermost_modules():
+    net = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+
+    def function(x):
+        print(end="")
+        return net(x)
+
+    refusal = record(function, (torch.ones(2),))[1]
+    assert refusal.modules == (net,)
 
 
 def test_recording_draws_no_numbers_of_its_own():
