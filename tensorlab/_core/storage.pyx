@@ -409,7 +409,7 @@ def new_meta_storage(Py_ssize_t nbytes):
 cdef PyObject* pending[MAX_DEVICES]
 
 cdef Storage pending_storage(int device):
-    """What stands for the memory of a result while its layout is what is known: it says on which device it will be."""
+    """What stands for the memory of a result of which only the layout is known yet: it says on which device it will be."""
     return <Storage>pending[device]
 
 

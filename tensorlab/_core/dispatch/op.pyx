@@ -114,6 +114,8 @@ cdef class Op:
         parameters, _, results = rest.partition(") -> ")
         names = [part.partition("=")[0].rpartition(" ")[2] for part in parameters.split(", ") if part not in ("*", "")]
         self.arity = len(names)
+        if self.arity > MAX_ARGUMENTS:
+            raise ValueError(f"Op {self.name}: {self.arity} parameters are too many; at most {MAX_ARGUMENTS} fit")
         if results[0] == "(":
             names += [part.rpartition(" ")[2] for part in results[1:len(results) - 1].split(", ")]
         self.params = tuple(names)
@@ -187,15 +189,15 @@ cdef class Op:
     # ------------------------------------------------------------ its results and kernels: decorators
     def infer(self, function):
         """Take the function that says what the results are; see the top of this file."""
-        self.infer_function = function
-        self.call_infer = find_call(function)
+        self.infer_function = with_call(function, self.name)
+        self.call_infer = find_call(self.infer_function)
         return function
 
     def kernel(self, function):
         """Take the function that computes on the cpu."""
-        self.kernels[ON_CPU] = function
-        self.cpu_kernel = <PyObject*>function
-        self.call_kernel = find_call(function)
+        self.kernels[ON_CPU] = with_call(function, self.name)
+        self.cpu_kernel = <PyObject*>self.kernels[ON_CPU]
+        self.call_kernel = find_call(self.kernels[ON_CPU])
         return function
 
     def kernel_on(self, str device):
@@ -210,8 +212,8 @@ cdef class Op:
 
     def compose(self, function):
         """Take the function that calls other ops."""
-        self.compose_function = function
-        self.call_kernel = find_call(function)
+        self.compose_function = with_call(function, self.name)
+        self.call_kernel = find_call(self.compose_function)
         return function
 
     # ------------------------------------------------------------ its derivatives
@@ -271,6 +273,15 @@ cdef class Op:
 
     def __reduce__(self):
         return registered_op, (self.name,)
+
+
+cdef object with_call(object function, str op):
+    """The function, or one around it if it is an object that can only be called with a tuple of arguments."""
+    if not callable(function):
+        raise TypeError(f"Op {op}: a function is needed, not {type(function).__name__}")
+    if find_call(function) != NULL:
+        return function
+    return lambda *arguments: function(*arguments)
 
 
 def registered_op(str name):

@@ -88,7 +88,8 @@ def gather(TensorBase input not None, dim, index, *, bint sparse_grad=False, out
             [4, 3]])
     """
     check_tensor("gather", "index", index)
-    return run_3(GATHER, input, dim_of(dim, input, "gather"), index, out, NO_OVERLAP)
+    # not straight into out=: a bad index is found on the way, and must change nothing
+    return store_out("gather", run_3(GATHER, input, dim_of(dim, input, "gather"), index), out, (input, index), NO_OVERLAP)
 
 
 # ---------------------------------------------------------------- gather_backward

@@ -543,4 +543,5 @@ def take(TensorBase input not None, index, *, out=None):
     tensor([4, 1])
     """
     check_tensor("take", "index", index)
-    return run_2(TAKE_OP, input, index, out, NO_OVERLAP)
+    # not straight into out=: a bad index is found on the way, and must change nothing
+    return store_out("take", run_2(TAKE_OP, input, index), out, (input, index), NO_OVERLAP)
