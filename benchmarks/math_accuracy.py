@@ -26,7 +26,7 @@ import numpy as np
 from scipy import special
 from tensorlab._core.dispatch.op import REGISTRY
 
-from tensorlab._core import scalar
+from tensorlab._core.loops import scalar
 
 HEADER = Path(__file__).resolve().parents[1] / "tensorlab" / "_core" / "loops" / "tl_math.h"
 FLAGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]

@@ -8,7 +8,7 @@ from tensorlab._core.dispatch.op import REGISTRY
 from tensorlab._core.dtypes import DTYPES
 
 import tensorlab
-from tensorlab._core import scalar
+from tensorlab._core.loops import scalar
 from tensorlab._core.loops.scalar import Guarded
 
 PACKAGE = Path(tensorlab.__file__).parent

@@ -20,7 +20,7 @@ from benchmarks.math_accuracy import (
     float32_patterns,
     loops_source,
 )
-from tensorlab._core import scalar
+from tensorlab._core.loops import scalar
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
 INF, NAN = np.inf, np.nan
