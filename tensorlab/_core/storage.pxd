@@ -11,11 +11,11 @@ cdef enum:
     BORROWED = 3                # copy them: they are those of the tensor that this is a lazy clone of
 
 cdef class Storage:
-    cdef char* address          # first byte; NULL when there are no bytes, or when they are on another device
+    cdef char* address          # first byte; NULL if there are none, or they are elsewhere
     cdef Py_ssize_t nbytes_
     cdef object owner           # keeps foreign memory alive; None when the bytes are ours
     cdef unsigned char device   # where the bytes are: ON_CPU, ON_META, ... (devices.pxd)
-    cdef bint is_pending        # of the result of an op that has no memory yet (see pending_storage)
+    cdef bint is_pending        # of a result that has no memory yet (see pending_storage)
     cdef int guard              # WRITABLE, READ_ONLY, ...
     cdef int exports            # live NumPy arrays, memoryviews and capsules over these bytes
     cdef int resize(self, Py_ssize_t nbytes) except -1

@@ -397,7 +397,8 @@ def index_backward_kernel(TensorBase out, TensorBase grad, indices, shape):
     """Zeros, with grad added at x[indices]."""
     fill_zero(out)
     if grad.numel_ > 0:                                 # else the indices need not be valid
-        write_indexed(out, as_list(indices, "index_backward"), grad, ADD, "index_backward", True)
+        write_indexed(out, as_list(indices, "index_backward"), grad, ADD,
+                      "index_backward", True)
 
 cdef object run_index_backward(TensorBase grad, list indices, object shape):
     return run_3(INDEX_BACKWARD, grad, indices, shape)
