@@ -1,5 +1,6 @@
 """What the site is made of: contents, tracks, the map of layers, links to and from the reference."""
 
+import itertools
 import sys
 import threading
 import urllib.error
@@ -17,6 +18,7 @@ import book_contents  # noqa: E402
 import check_book  # noqa: E402
 import layer_map  # noqa: E402
 import printed_lines  # noqa: E402
+import reading_plan  # noqa: E402
 import site_pages  # noqa: E402
 from make_toc import load_sections  # noqa: E402
 
@@ -125,6 +127,47 @@ def test_the_lower_layer_stands_below():
         drawn.index(f"<code>{name}</code>") for name in ("nn", "ops", "_core.tensor", "errors")
     ]
     assert places == sorted(places)
+
+
+# ---------------------------------------------------------------- the reading plan
+def test_the_plan_reads_each_file_once_and_counts_its_lines():
+    groups = reading_plan.load_plan()
+    modules = [module for group in groups for module in group.modules]
+    known = {module for layer in layer_map.load_layers() for module in layer["modules"]}
+    assert len(modules) == len(set(modules))
+    assert set(modules) <= known
+    drawn = reading_plan.draw("docs/architecture")
+    for module in modules:
+        lines = layer_map.count_lines(module)
+        assert f"<code>{reading_plan.file_of(module)}</code><small>{lines:,} lines</small>" in drawn
+    assert f"{sum(group.lines for group in groups):,} lines in" in drawn
+
+
+def test_the_days_of_the_plan_follow_one_another():
+    groups = reading_plan.load_plan()
+    assert groups[0].first_day == 1
+    for before, after in itertools.pairwise(groups):
+        assert before.first_day <= before.last_day
+        assert after.first_day - before.last_day in (0, 1)
+
+
+def test_the_path_takes_a_month_as_the_readme_says():
+    assert "small enough to read in a month" in (ROOT / "README.md").read_text("utf-8")
+    assert reading_plan.load_plan()[-1].last_day <= 31
+
+
+def test_a_plan_counts_days_by_its_lines(tmp_path):
+    here = layer_map.count_lines("errors")
+    group = 'title = "T"\nabout = "A"\nmodules = ["errors"]\nchapters = [2]\n'
+    path = tmp_path / "plan.toml"
+    path.write_text(f"lines_a_day = {here}\n[[group]]\n{group}[[group]]\n{group}", "utf-8")
+    first, second = reading_plan.load_plan(path)
+    assert (first.lines, first.days, second.days) == (here, "day 1", "day 2")
+
+
+def test_a_plan_names_a_module_that_is_not_there():
+    with pytest.raises(LookupError, match=r"no module _core\.nowhere"):
+        reading_plan.file_of("_core.nowhere")
 
 
 # ---------------------------------------------------------------- what cells print
