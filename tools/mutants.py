@@ -2,7 +2,7 @@
 
     python tools/mutants.py --seed 0 --number 500 --jobs 2
     python tools/mutants.py --families pooling engine --number 60
-    python tools/mutants.py --at tensorlab/ops/pooling.pyx:108      all mutants of a line
+    python tools/mutants.py --at tensorlab/ops/pooling/maximum.pyx:108      all mutants of a line
 
 mutation.py says what a mutant is. Work happens in a copy of the checkout, which must be built in place (`make build`):
 

@@ -55,7 +55,7 @@ cdef inline int refresh(TensorBase x) except -1:
     return 0
 
 cdef inline int check_tensor(str where, str name, object x) except -1:
-    """Raise unless x is a tensor. Public functions ask: kernels and shape rules take tensors for granted."""
+    """Raise unless x is a tensor. Public functions ask: `infer` and kernels take tensors for granted."""
     if not isinstance(x, TensorBase):
         raise TypeError(f"{where}: argument {name!r} must be a Tensor, not {type(x).__name__}")
     return 0
