@@ -6,9 +6,11 @@ import warnings
 import pytest
 
 import tensorlab as T
-from tests.ops.every_sample import DIFFERENTIABLE, identifier
+from tests.ops.every_sample import IN_PYTORCH, identifier
 from tests.ops.samples import is_floating, make_tensor
 from tests.oracle import require_torch
+
+DIFFERENTIABLE = [sample for sample in IN_PYTORCH if sample.derivatives]
 
 # Ops that save other tensors than PyTorch's, all of them the program's own or results of ops.
 IN_OTHER_OPS = "is made of other ops than there, and those save what they compute with"

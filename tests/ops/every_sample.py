@@ -21,6 +21,7 @@ SAMPLES = [
 ]
 FLOATING = [sample for sample in SAMPLES if any(is_floating(array) for array in sample.arrays())]
 DIFFERENTIABLE = [sample for sample in SAMPLES if sample.derivatives]
+IN_PYTORCH = [sample for sample in SAMPLES if sample.in_pytorch]
 
 
 def identifier(sample):

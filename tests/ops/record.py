@@ -4,8 +4,10 @@
 
 writes pytorch.json, one line per sample, for the tests that run without PyTorch. Those that run with it
 (test_all_samples.py) hold both packages to the same answers, so that an old record fails where it is wrong.
+Of an op that PyTorch lacks (`in_pytorch=False`), the line holds what tensorlab does: read it before you commit it.
 """
 
+import importlib
 import json
 import pathlib
 import warnings
@@ -60,7 +62,7 @@ def refusals(T, sample):
         except Exception as error:
             found.append(builtin_class(error))
         else:
-            raise AssertionError(f"{sample.name}: bad call {len(found)} raises nothing in PyTorch")
+            raise AssertionError(f"{sample.name}: bad call {len(found)} raises nothing")
     return found
 
 
@@ -69,18 +71,20 @@ def recorded_types(sample):
     return dict(zip(sample.dtypes, RECORDED[sample.name]["types"].split(), strict=True))
 
 
-def main():
-    import torch
+def answers(sample):
+    """What is recorded of a sample: {"types": ..., "strides": ..., "bad": ...}."""
+    T = importlib.import_module("torch" if sample.in_pytorch else "tensorlab")
+    found = {"types": " ".join(result_types(T, sample, dtype) for dtype in sample.dtypes)}
+    if sample.same_strides:
+        found["strides"] = [strides(T, sample, layout) for layout in LAYOUTS]
+    if sample.bad:
+        found["bad"] = " ".join(refusals(T, sample))
+    return found
 
+
+def main():
     warnings.simplefilter("ignore")
-    lines = []
-    for sample in SAMPLES:
-        answers = {"types": " ".join(result_types(torch, sample, dtype) for dtype in sample.dtypes)}
-        if sample.same_strides:
-            answers["strides"] = [strides(torch, sample, layout) for layout in LAYOUTS]
-        if sample.bad:
-            answers["bad"] = " ".join(refusals(torch, sample))
-        lines.append(f"{json.dumps(sample.name)}: {json.dumps(answers)}")
+    lines = [f"{json.dumps(sample.name)}: {json.dumps(answers(sample))}" for sample in SAMPLES]
     assert len({sample.name for sample in SAMPLES}) == len(SAMPLES), "two samples of one name"
     FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 

@@ -86,6 +86,7 @@ class Sample:
     bad : functions (T, *tensors) that must raise what PyTorch raises, with a message that begins with the op's name
     tolerance : float, multiplies the allowed error
     same_strides : bool, results must have PyTorch's strides too
+    in_pytorch : bool, whether PyTorch has the op; else no test compares with it, and the record is of tensorlab itself
     """
 
     def __init__(
@@ -102,6 +103,7 @@ class Sample:
         bad: Sequence[Callable] = (),
         tolerance: float = 1.0,
         same_strides: bool = True,
+        in_pytorch: bool = True,
     ):
         op = name.split()[0]
         if inplace is True:
@@ -112,6 +114,7 @@ class Sample:
         self.derivatives, self.dtypes, self.pointwise = derivatives, tuple(dtypes), pointwise
         self.inplace, self.out, self.more, self.bad = inplace, out, list(more), list(bad)
         self.tolerance, self.same_strides = tolerance, same_strides
+        self.in_pytorch = in_pytorch
 
     def __repr__(self):
         return self.name

@@ -20,7 +20,7 @@ import warnings
 import numpy as np
 
 import tensorlab
-from tests.ops.every_sample import SAMPLES, as_tuple, tensors_of
+from tests.ops.every_sample import IN_PYTORCH, as_tuple, tensors_of
 from tests.oracle import require_torch
 
 FILE = pathlib.Path(__file__).parent / "spoiled.json"
@@ -269,7 +269,7 @@ def differences(sample):
 
 def write_lists():
     known, refusers = {}, {}
-    for sample in SAMPLES:
+    for sample in IN_PYTORCH:
         found, others = differences(sample)
         if found:
             known[sample.name] = found

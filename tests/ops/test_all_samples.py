@@ -8,12 +8,11 @@ from tensorlab._core.engine.backward import grad as tensorlab_grad
 
 import tensorlab
 from tests.ops.every_sample import (
-    DIFFERENTIABLE,
+    IN_PYTORCH,
     SAMPLES,
     as_tuple,
     dtype_name,
     each_dtype,
-    every_sample,
     first_gradients,
     named,
     other_inputs,
@@ -77,7 +76,7 @@ def compare_derivatives(sample, arrays, what, call=None):
 
 
 # ------------------------------------------------------------------------------------------------ the tests
-@every_sample
+@pytest.mark.parametrize("sample", named(IN_PYTORCH))
 def test_values_in_float64_are_those_of_pytorch(sample):
     arrays = sample.arrays()
     assert_same(
@@ -89,7 +88,7 @@ def test_values_in_float64_are_those_of_pytorch(sample):
     )
 
 
-@each_dtype(lambda sample: sample.dtypes)
+@each_dtype(lambda sample: sample.dtypes, IN_PYTORCH)
 def test_each_dtype_gives_the_value_and_the_type_that_pytorch_gives(sample, dtype):
     arrays = sample.arrays()
     ours = [make_tensor(tensorlab, array, dtype) for array in arrays]
@@ -103,12 +102,12 @@ def test_each_dtype_gives_the_value_and_the_type_that_pytorch_gives(sample, dtyp
     assert_same(sample.call(tensorlab, *ours), expected, sample, f"{sample.name} in {dtype}")
 
 
-@pytest.mark.parametrize("sample", named(DIFFERENTIABLE))
+@pytest.mark.parametrize("sample", named(s for s in IN_PYTORCH if s.derivatives))
 def test_derivatives_in_float64_are_those_of_pytorch(sample):
     compare_derivatives(sample, sample.arrays(), sample.name)
 
 
-@every_sample
+@pytest.mark.parametrize("sample", named(IN_PYTORCH))
 @pytest.mark.filterwarnings("ignore:torch.searchsorted")  # PyTorch's, once in a process
 @pytest.mark.parametrize("layout", [transposed, stepped])
 def test_strided_inputs_give_the_same_as_contiguous_ones(sample, layout):
@@ -123,7 +122,7 @@ def test_strided_inputs_give_the_same_as_contiguous_ones(sample, layout):
         )
 
 
-@pytest.mark.parametrize("sample", named(s for s in SAMPLES if s.pointwise or s.more))
+@pytest.mark.parametrize("sample", named(s for s in IN_PYTORCH if s.pointwise or s.more))
 def test_other_shapes_give_the_values_and_gradients_of_pytorch(sample):
     for arrays in other_inputs(sample):
         what = f"{sample.name} of shapes {[array.shape for array in arrays]}"
@@ -138,7 +137,7 @@ def test_other_shapes_give_the_values_and_gradients_of_pytorch(sample):
             compare_derivatives(sample, arrays, what)
 
 
-@pytest.mark.parametrize("sample", named(s for s in SAMPLES if s.inplace))
+@pytest.mark.parametrize("sample", named(s for s in IN_PYTORCH if s.inplace))
 def test_in_place_it_writes_over_the_input_and_differentiates(sample):
     arrays = sample.arrays()
     results = []
@@ -163,7 +162,7 @@ def test_in_place_it_writes_over_the_input_and_differentiates(sample):
         compare_derivatives(sample, arrays, "in place", call)
 
 
-@pytest.mark.parametrize("sample", named(s for s in SAMPLES if s.out))
+@pytest.mark.parametrize("sample", named(s for s in IN_PYTORCH if s.out))
 def test_out_gets_the_result_and_refuses_what_needs_a_gradient(sample):
     arrays = sample.arrays()
     results = []
@@ -186,7 +185,7 @@ def test_out_gets_the_result_and_refuses_what_needs_a_gradient(sample):
     assert_same(results[0], results[1], sample, "out=")
 
 
-@pytest.mark.parametrize("sample", named(s for s in SAMPLES if s.bad))
+@pytest.mark.parametrize("sample", named(s for s in IN_PYTORCH if s.bad))
 def test_bad_input_raises_what_pytorch_raises_and_changes_nothing(sample):
     arrays = sample.arrays()
     for number, call in enumerate(sample.bad):
@@ -199,3 +198,10 @@ def test_bad_input_raises_what_pytorch_raises_and_changes_nothing(sample):
         builtin = next(c for c in type(theirs.value).__mro__ if c.__module__ == "builtins")
         assert isinstance(ours.value, builtin), f"bad call {number}: {ours.value!r}"
         assert [repr(x.tolist()) for x in tensors] == before
+
+
+def test_what_is_said_to_be_missing_in_pytorch_is():
+    for sample in SAMPLES:
+        if not sample.in_pytorch:
+            with pytest.raises(AttributeError):
+                sample.call(torch, *[make_tensor(torch, array) for array in sample.arrays()])

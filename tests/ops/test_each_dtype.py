@@ -9,8 +9,8 @@ import pytest
 
 import tensorlab
 from tests.ops.every_sample import SAMPLES, call_quietly, dtype_name, each_dtype, tensors_of
-from tests.ops.record import RECORDED, recorded_types, type_names
-from tests.ops.samples import is_floating, make_tensor
+from tests.ops.record import RECORDED, answers, recorded_types, type_names
+from tests.ops.samples import Sample, is_floating, make_tensor, normal
 
 TOLERANCE = {"float64": 1e-10, "float32": 1e-5, "float16": 2e-3, "bfloat16": 1.6e-2}
 WIDER = dict.fromkeys(("float32", "float16", "bfloat16", "int64"), "float64")
@@ -38,6 +38,19 @@ def test_every_sample_is_recorded_and_nothing_else():
     assert list(RECORDED) == [sample.name for sample in SAMPLES], (
         "python -m tests.ops.record asks PyTorch again (make oracle installs it)"
     )
+
+
+def test_of_an_op_that_pytorch_lacks_tensorlab_is_asked():
+    twice = Sample(
+        "twice",
+        lambda T, x: {"tensorlab": x * 2}[T.__name__],
+        normal(2, 3),
+        dtypes=["float32", "bool"],
+        bad=[lambda T, x: {"tensorlab": x.view(7)}[T.__name__]],
+        in_pytorch=False,
+    )
+    strides = ["3 1", "1 2", "3 1"]
+    assert answers(twice) == {"types": "= int64", "strides": strides, "bad": "RuntimeError"}
 
 
 def wide_numbers(array, dtype):

@@ -11,12 +11,15 @@ import pytest
 from tensorlab._core.engine.backward import grad as tensorlab_grad
 
 import tensorlab
-from tests.ops.every_sample import FLOATING, dtype_name
+from tests.ops.every_sample import FLOATING as ALL_FLOATING
+from tests.ops.every_sample import dtype_name
 from tests.ops.samples import is_floating, make_tensor
 from tests.ops.test_half_types import EPSILON, ROUNDED_TWICE, call, numbers, spacing
 from tests.oracle import require_torch
 
 torch = require_torch()
+
+FLOATING = [sample for sample in ALL_FLOATING if sample.in_pytorch]
 
 
 @np.errstate(invalid="ignore", over="ignore")

@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 import tensorlab
-from tests.ops.every_sample import SAMPLES
+from tests.ops.every_sample import IN_PYTORCH
 from tests.ops.samples import make_tensor
 from tests.oracle import require_torch
 
@@ -136,7 +136,7 @@ def short(node):
     return node.name().rpartition(":")[2].rstrip("0123456789")
 
 
-SAME = [one for one in SAMPLES if one.derivatives and not {one.op, one.name} & COMPOSED]
+SAME = [one for one in IN_PYTORCH if one.derivatives and not {one.op, one.name} & COMPOSED]
 
 
 @pytest.mark.parametrize("sample", SAME, ids=repr)
@@ -147,7 +147,7 @@ def test_nodes_have_the_names_of_pytorch(sample):
 @pytest.mark.parametrize("name", sorted(COMPOSED))
 def test_the_exceptions_are_ones(name):
     torch = require_torch()
-    samples = [one for one in SAMPLES if name in (one.op, one.name) and one.derivatives]
+    samples = [one for one in IN_PYTORCH if name in (one.op, one.name) and one.derivatives]
     assert any(read(tensorlab, one) != read(torch, one) for one in samples)
 
 

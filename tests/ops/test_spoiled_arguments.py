@@ -5,14 +5,14 @@ import json
 import pytest
 
 from tests.ops import spoiled
-from tests.ops.every_sample import every_sample
+from tests.ops.every_sample import IN_PYTORCH, named
 from tests.oracle import require_torch
 
 KNOWN = json.loads(spoiled.FILE.read_text(encoding="utf-8"))
 REFUSERS = json.loads(spoiled.REFUSERS.read_text(encoding="utf-8"))
 
 
-@every_sample
+@pytest.mark.parametrize("sample", named(IN_PYTORCH))
 def test_a_spoiled_argument_does_what_it_does_in_pytorch(sample):
     require_torch()
     known = KNOWN.get(sample.name, {})
@@ -25,7 +25,7 @@ def test_a_spoiled_argument_does_what_it_does_in_pytorch(sample):
 
 
 def test_a_tap_spoils_what_it_is_told_to():
-    sample = next(one for one in spoiled.SAMPLES if one.name == "softmax")
+    sample = next(one for one in IN_PYTORCH if one.name == "softmax")
     title = "softmax(1: large)"
     plan = next(one[:3] for one in spoiled.plans_of(sample) if one[3] == title)
     result, _ = spoiled.outcome(spoiled.tensorlab, sample, plan)
