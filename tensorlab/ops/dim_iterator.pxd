@@ -33,6 +33,6 @@ cdef struct DimIterator:
     DimOperand[MAX_DIM_OPERANDS] operand
 
 cdef void start_iterator(DimIterator* iter, TensorBase x, int dim) noexcept
-cdef void add_operand(DimIterator* iter, TensorBase x, int dim, int kernel_dtype, bint is_output) noexcept
-cdef void add_point_operand(DimIterator* iter, TensorBase x, int dim) noexcept
+cdef int add_operand(DimIterator* iter, TensorBase x, int dim, int kernel_dtype, bint is_output) except -1
+cdef int add_point_operand(DimIterator* iter, TensorBase x, int dim) except -1
 cdef int dim_apply(DimIterator* iter, dim_loop loop, void* parameter, ssize grain) except -1

@@ -44,7 +44,7 @@ cdef void start_iterator(DimIterator* iter, TensorBase x, int dim) noexcept:
             iter.ndim += 1
 
 
-cdef void add_operand(DimIterator* iter, TensorBase x, int dim, int kernel_dtype, bint is_output) noexcept:
+cdef int add_operand(DimIterator* iter, TensorBase x, int dim, int kernel_dtype, bint is_output) except -1:
     """Add an operand whose slices run along `dim`; with dim = -1 each slice is one element, and x lacks the dimension."""
     cdef DimOperand* operand = &iter.operand[iter.operands]
     cdef int i, at = 0
@@ -62,15 +62,17 @@ cdef void add_operand(DimIterator* iter, TensorBase x, int dim, int kernel_dtype
             operand.strides[at] = x.strides[i]
             at += 1
     iter.operands += 1
+    return 0
 
 
-cdef void add_point_operand(DimIterator* iter, TensorBase x, int dim) noexcept:
+cdef int add_point_operand(DimIterator* iter, TensorBase x, int dim) except -1:
     """Add an operand of which the loop only gets the address of each slice's first element, to reach for what it
     needs."""
     cdef DimOperand* operand = &iter.operand[iter.operands]
     add_operand(iter, x, dim, x.dtype_, False)
     operand.length = 1
     operand.stride = 1
+    return 0
 
 
 cdef void drop_dims(DimIterator* iter) noexcept:

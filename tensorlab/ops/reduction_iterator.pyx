@@ -304,7 +304,7 @@ cdef int run_shares(Reduction* r, int threads, ssize work, ssize count) except -
     return 0
 
 
-cdef void fold_all(const Reducer* reducer, TensorBase out, TensorBase x, finalize_loop finalize, double parameter) noexcept:
+cdef int fold_all(const Reducer* reducer, TensorBase out, TensorBase x, finalize_loop finalize, double parameter) except -1:
     """The short cut: a small row becomes one number. A sum of 8 elements takes an eighth fewer instructions with it."""
     cdef char[MAX_ITEMSIZE] total
     memcpy(total, reducer.start, MAX_ITEMSIZE)
@@ -312,6 +312,7 @@ cdef void fold_all(const Reducer* reducer, TensorBase out, TensorBase x, finaliz
     if finalize != NULL:
         finalize(total, 1, parameter)
     convert(memory_of(out), out.dtype_, 1, total, reducer.total_dtype, 1, 1)
+    return 0
 
 
 cdef int run_reduction(const Reducer* reducer, TensorBase out, TensorBase x, unsigned int mask, TensorBase extra,
