@@ -136,7 +136,7 @@ print(*setup.write_loops(extensions, "loops").items())
 
 
 def test_loops_are_written_again_only_where_a_formula_or_its_function_changed(tmp_path):
-    core = tmp_path / "tensorlab/_core"
+    core = tmp_path / "tensorlab/_core/loops"
     core.mkdir(parents=True)
     shutil.copy(ROOT / "setup.py", tmp_path)
     shutil.copy(ROOT / "tensorlab/_core/loops/scalar.py", core)

@@ -91,7 +91,7 @@ FAMILIES = {
                  "_core/loops/conversion.pyx "
                  "_core/dtypes.p[xy][dx]", [*OPS, "tests/core", "tests/test_types.py", "tests/test_forms.py"]),
     "loops": ("_core/loops/iterator.p[xy][dx] _core/loops/loop_nest.pxd _core/dispatch/operands.p[xy][dx] "
-              "_core/dispatch/out_argument.pyx "
+              "_core/dispatch/out_argument.pyx _core/dispatch/kernels.p[xy][dx] "
               "_core/loops/parallel.pyx _core/dispatch/dispatch.p[xy][dx] _core/dispatch/op.pyx "
               "_core/dispatch/schema.py _core/dispatch/layers.pyx "
               "_core/dispatch/recorder.py _core/dispatch/pointwise.p[xy][dx]",

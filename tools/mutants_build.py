@@ -102,7 +102,7 @@ def module_at(path):
     return module
 
 
-scalar = module_at(Path(__file__).resolve().parents[1] / "tensorlab" / "_core" / "scalar.py")
+scalar = module_at(Path(__file__).resolve().parents[1] / "tensorlab/_core/loops/scalar.py")
 
 
 def mentions(text, names):

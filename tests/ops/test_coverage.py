@@ -39,7 +39,7 @@ OTHER_FORMULAS = {
 }
 # Ops that samples run, but not on meta: most because their results are as large as values say.
 NEEDS_VALUES = {
-    *("masked_scatter", "masked_scatter_", "masked_scatter_backward", "masked_select"),
+    "masked_select",
     *("nonzero", "nonzero_numpy", "one_hot", "repeat_interleave", "runs"),
     *("adam_step_", "sgd_step_"),  # optimizers write numbers, which meta has not
     "polar_factor_backward",  # a second derivative, which meta is not asked for

@@ -26,8 +26,8 @@ This file imports nothing of tensorlab, because setup.py reads it before there i
 import ast
 import contextlib
 import functools
+import os
 import re
-from pathlib import Path
 from typing import NamedTuple
 
 # The types that ops calculate in, in the order of their codes (dtypes.pxd). Half types go through float32.
@@ -100,7 +100,10 @@ def functions_in(source):
 
 @functools.cache
 def scalar_functions():
-    return functions_in(Path(__file__).with_name("scalar_functions.h").read_text(encoding="utf-8"))
+    # not by pathlib, which is no part of what `import tensorlab` loads
+    file = os.path.join(os.path.dirname(__file__), "scalar_functions.h")
+    with open(file, encoding="utf-8") as source:
+        return functions_in(source.read())
 
 
 def functions_for(text, known=None):
