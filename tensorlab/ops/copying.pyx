@@ -147,6 +147,12 @@ cdef Op TO_COPY = Op("to_copy(Tensor x, *, ScalarType? dtype=None, Device? devic
 def to_copy_derivative(grad):
     return grad                             # the engine casts it to the type of x
 
+# the same to types that have no gradient: it ends the history
+cdef Op TO_INTEGERS = Op("to_integers(Tensor x, *, ScalarType? dtype=None, Device? device=None, "
+                         "MemoryFormat? memory_format=None) -> Tensor")
+
+@TO_COPY.infer
+@TO_INTEGERS.infer
 def to_copy_infer(TensorBase x, dtype, device, memory_format):
     cdef TensorBase out
     cdef int target = x.storage_.device if device is None else device_code(device, "to")
@@ -158,17 +164,11 @@ def to_copy_infer(TensorBase x, dtype, device, memory_format):
     out.storage_ = pending_storage(target)
     return out
 
+@TO_COPY.kernel
+@TO_INTEGERS.kernel
 def to_copy_kernel(TensorBase out, TensorBase x, dtype, device, memory_format):
     copy_to(out, x)
 
-TO_COPY.infer(to_copy_infer)
-TO_COPY.kernel(to_copy_kernel)
-
-# the same to types that have no gradient: it ends the history
-cdef Op TO_INTEGERS = Op("to_integers(Tensor x, *, ScalarType? dtype=None, Device? device=None, "
-                         "MemoryFormat? memory_format=None) -> Tensor")
-TO_INTEGERS.infer(to_copy_infer)
-TO_INTEGERS.kernel(to_copy_kernel)
 
 cdef TensorBase cast_to(TensorBase x, int dtype, object device, object memory_format):
     return run_4(TO_COPY if is_differentiable(dtype) else TO_INTEGERS, x, dtype_object(dtype), device, memory_format)
@@ -414,6 +414,7 @@ def copy_infer(TensorBase x, TensorBase source):
 def copy_kernel(TensorBase out, TensorBase x, TensorBase source):
     copy_into(out, source)
 
+@COPY_.compose
 def copy_inplace(TensorBase self, TensorBase source):
     cdef OpNode node = None
     check_source(self, source)
@@ -427,7 +428,6 @@ def copy_inplace(TensorBase self, TensorBase source):
         copy_safely(self, source)
     return end_record_inplace(node, self)
 
-COPY_.compose(copy_inplace)
 COPY_.records_itself = True
 
 def copy_(TensorBase self not None, other, bint non_blocking=False):

@@ -248,6 +248,7 @@ def swapdims(TensorBase input not None, dim0, dim1):
 
 cdef Op TRANSPOSE_ = inplace_op(TRANSPOSE)
 
+@TRANSPOSE_.compose
 def transpose_in_place(TensorBase self, dim0, dim1):
     cdef int first, second
     cdef TensorBase out
@@ -258,7 +259,6 @@ def transpose_in_place(TensorBase self, dim0, dim1):
     out = transposed(self, first, second)
     return change_layout(TRANSPOSE, self, (self, first, second), out.ndim_, out.sizes, out.strides, self.data_)
 
-TRANSPOSE_.compose(transpose_in_place)
 TRANSPOSE_.records_itself = True
 
 def transpose_(TensorBase self not None, dim0, dim1):
@@ -318,13 +318,13 @@ def t(TensorBase input not None):
 
 cdef Op T_ = inplace_op(T)
 
+@T_.compose
 def t_in_place(TensorBase self):
     cdef TensorBase out
     check_layout_change(T, self)
     out = transposed(self, 0, last_of(self, "t_"))
     return change_layout(T, self, (self,), out.ndim_, out.sizes, out.strides, self.data_)
 
-T_.compose(t_in_place)
 T_.records_itself = True
 
 def t_(TensorBase self not None):
@@ -397,6 +397,7 @@ def squeeze(TensorBase input not None, *dims, dim=None):
 
 cdef Op SQUEEZE_ = inplace_op(SQUEEZE)
 
+@SQUEEZE_.compose
 def squeeze_in_place(TensorBase self, dim):
     cdef ssize[MAX_NDIM] sizes, strides
     cdef int ndim
@@ -405,7 +406,6 @@ def squeeze_in_place(TensorBase self, dim):
     ndim = squeezed(self, dim, sizes, strides, "squeeze_")
     return change_layout(SQUEEZE, self, (self, dim), ndim, sizes, strides, self.data_)
 
-SQUEEZE_.compose(squeeze_in_place)
 SQUEEZE_.records_itself = True
 
 def squeeze_(TensorBase self not None, *dims, dim=None):
@@ -461,6 +461,7 @@ def unsqueeze(TensorBase input not None, dim):
 
 cdef Op UNSQUEEZE_ = inplace_op(UNSQUEEZE)
 
+@UNSQUEEZE_.compose
 def unsqueeze_in_place(TensorBase self, dim):
     cdef ssize[MAX_NDIM] sizes, strides
     cdef int at
@@ -469,7 +470,6 @@ def unsqueeze_in_place(TensorBase self, dim):
     unsqueezed(self, at, sizes, strides, "unsqueeze_")
     return change_layout(UNSQUEEZE, self, (self, at), self.ndim_ + 1, sizes, strides, self.data_)
 
-UNSQUEEZE_.compose(unsqueeze_in_place)
 UNSQUEEZE_.records_itself = True
 
 def unsqueeze_(TensorBase self not None, dim):

@@ -173,6 +173,7 @@ cdef int fill_from(TensorBase x, TensorBase value) except -1:
 
 cdef Op FILL_ = inplace_op(FILL)
 
+@FILL_.compose
 def fill_in_place(TensorBase x, value):
     cdef OpNode node
     check_fill_value(x, value)
@@ -182,7 +183,6 @@ def fill_in_place(TensorBase x, value):
     write_fill(x, value)
     return end_record_inplace(node, x)
 
-FILL_.compose(fill_in_place)
 FILL_.records_itself = True
 
 def fill_(TensorBase input not None, value):
@@ -236,12 +236,12 @@ def zero_infer(TensorBase x):
 def zero_kernel(TensorBase out, TensorBase x):
     fill_zero(out)
 
+@ZERO_.compose
 def zero_in_place(TensorBase x):
     cdef OpNode node = start_overlapping(ZERO, x, (x,))
     fill_zero(x)
     return end_record_inplace(node, x)
 
-ZERO_.compose(zero_in_place)
 ZERO_.records_itself = True
 
 def zero_(TensorBase input not None):

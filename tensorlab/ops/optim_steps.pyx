@@ -99,10 +99,10 @@ cdef bint are_elsewhere(object params):
     return len(params) > 0 and (<TensorBase>params[0]).storage_.device >= FIRST_OF_OTHERS
 
 
-cdef object step_on_cpu(object step, tuple lists, tuple options):
+cdef object step_on_cpu(Op step, tuple lists, tuple options):
     """Take a step with copies of all tensors on the cpu, and copy back what it changes."""
     cdef list here = [[moved(<TensorBase>x, ON_CPU) for x in one] if one else one for one in lists]
-    step(*here, *options)
+    step.compose_function(*here, *options)
     for one, copies in zip(lists, here, strict=True):
         if one is not lists[1]:                     # the gradients stay
             for x, copied in zip(one or (), copies or (), strict=True):
@@ -143,7 +143,7 @@ cdef Op SGD_STEP_ = Op("sgd_step_(Tensor(a!)[] params, Tensor[] grads, Tensor(b!
 def sgd_step_in_place(params, grads, velocities, lr, momentum, dampening, weight_decay, nesterov, maximize, is_first):
     if are_elsewhere(params):
         options = lr, momentum, dampening, weight_decay, nesterov, maximize, is_first
-        return step_on_cpu(sgd_step_in_place, (params, grads, velocities), options)
+        return step_on_cpu(SGD_STEP_, (params, grads, velocities), options)
     take_sgd_step(params, grads, velocities,
                   SgdOptions(lr, momentum, 1 - dampening, weight_decay, nesterov, maximize, is_first))
     return params
@@ -254,7 +254,7 @@ def adam_step_in_place(params, grads, means, squares, largest, steps, lr, betas,
     cdef adam_type loop
     cdef Py_ssize_t i
     if are_elsewhere(params):
-        return step_on_cpu(adam_step_in_place, (params, grads, means, squares, largest, steps),
+        return step_on_cpu(ADAM_STEP_, (params, grads, means, squares, largest, steps),
                            (lr, betas, eps, weight_decay, is_decoupled, maximize))
     dense_params = [dense(<TensorBase>one, "Adam") for one in params]
     dense_grads = like_params(grads, params, dense_params, "the gradient", "Adam")

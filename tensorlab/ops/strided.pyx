@@ -172,6 +172,7 @@ set_as_strided(as_strided)
 
 cdef Op AS_STRIDED_ = inplace_op(AS_STRIDED)
 
+@AS_STRIDED_.compose
 def as_strided_in_place(TensorBase self, size, stride, storage_offset, x_stride, x_offset):
     cdef Geometry to
     check_layout_change(AS_STRIDED, self)
@@ -180,7 +181,6 @@ def as_strided_in_place(TensorBase self, size, stride, storage_offset, x_stride,
     return change_layout(AS_STRIDED, self, (self, size, stride, storage_offset, x_stride, x_offset), to.ndim, to.sizes,
                          to.strides, self.storage_.address + to.offset * item_size[self.dtype_])
 
-AS_STRIDED_.compose(as_strided_in_place)
 AS_STRIDED_.records_itself = True
 
 def as_strided_(TensorBase self not None, size, stride, storage_offset=None):

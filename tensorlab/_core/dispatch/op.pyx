@@ -191,14 +191,14 @@ cdef class Op:
         """Take the function that says what the results are; see the top of this file."""
         self.infer_function = with_call(function, self.name)
         self.call_infer = find_call(self.infer_function)
-        return function
+        return name_of(function)
 
     def kernel(self, function):
         """Take the function that computes on the cpu."""
         self.kernels[ON_CPU] = with_call(function, self.name)
         self.cpu_kernel = <PyObject*>self.kernels[ON_CPU]
         self.call_kernel = find_call(self.kernels[ON_CPU])
-        return function
+        return name_of(function)
 
     def kernel_on(self, str device):
         """A decorator that takes the function that computes on a device."""
@@ -206,15 +206,15 @@ cdef class Op:
             raise DeviceError(f"{self.name}: no device {device!r} has been registered; there are {', '.join(device_names())}")
 
         def take(function):
-            self.kernels[device_names().index(device)] = function
-            return function
+            self.kernels[device_names().index(device)] = with_call(function, self.name)
+            return name_of(function)
         return self.kernel if device == "cpu" else take
 
     def compose(self, function):
         """Take the function that calls other ops."""
         self.compose_function = with_call(function, self.name)
         self.call_kernel = find_call(self.compose_function)
-        return function
+        return name_of(function)
 
     # ------------------------------------------------------------ its derivatives
     def derivative(self, str param, *others, bint is_list=False):
@@ -275,8 +275,34 @@ cdef class Op:
         return registered_op, (self.name,)
 
 
+@cython.final
+@cython.binding(False)
+@cython.auto_pickle(False)
+cdef class Registered:
+    """What the name of a compiled infer, kernel or composition means after its decorator.
+
+    It can be given to another op, and cannot be called: compiled functions trust what the op has checked.
+    """
+    cdef object function
+
+    def __repr__(self):
+        return f"<{self.function}, which an op calls>"
+
+
+cdef object name_of(object function):
+    """What a decorator returns for a function."""
+    cdef Registered registered
+    if type(function) is not type(registered_op):       # Python functions trust nothing
+        return function
+    registered = Registered.__new__(Registered)
+    registered.function = function
+    return registered
+
+
 cdef object with_call(object function, str op):
     """The function, or one around it if it is an object that can only be called with a tuple of arguments."""
+    if type(function) is Registered:
+        return (<Registered>function).function
     if not callable(function):
         raise TypeError(f"Op {op}: a function is needed, not {type(function).__name__}")
     if find_call(function) != NULL:

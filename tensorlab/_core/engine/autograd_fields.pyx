@@ -247,6 +247,7 @@ def detach(TensorBase self not None):
 
 cdef Op DETACH_ = inplace_op(DETACH)
 
+@DETACH_.compose
 def detach_in_place(TensorBase x):
     if x.base is not None:
         raise GradientError("detach_: a view cannot be detached in place, because its base "
@@ -256,7 +257,6 @@ def detach_in_place(TensorBase x):
     x.wants_grad = False
     return x
 
-DETACH_.compose(detach_in_place)
 DETACH_.records_itself = True
 
 def detach_(TensorBase self not None):

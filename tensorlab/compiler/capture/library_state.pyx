@@ -35,6 +35,7 @@ cdef extern from "Python.h":
 
 @cython.final
 @cython.auto_pickle(False)
+@cython.binding(False)
 cdef class UsedScope:
     """A module or a class of tensorlab, with the names in it that a recording used.
 
@@ -86,6 +87,7 @@ cdef int give_version(object cls) noexcept:
 
 @cython.final
 @cython.auto_pickle(False)
+@cython.binding(False)
 cdef class LibraryState:
     """The modes and settings as they are now, and what a recording used of tensorlab.
 

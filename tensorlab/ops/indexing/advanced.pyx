@@ -506,6 +506,7 @@ cdef TensorBase index_apart_from(TensorBase x, TensorBase index, TensorBase valu
 
 cdef Op INDEX_PUT_ = inplace_op(INDEX_PUT)
 
+@INDEX_PUT_.compose
 def index_put_in_place(TensorBase x, indices, TensorBase values, bint accumulate):
     """x[indices] = values, or += values"""
     cdef OpNode node
@@ -520,7 +521,6 @@ def index_put_in_place(TensorBase x, indices, TensorBase values, bint accumulate
     write_indexed(x, positions, source, ADD if accumulate else PUT, "index_put_", not is_meta(x))
     return end_record_inplace(node, x)
 
-INDEX_PUT_.compose(index_put_in_place)
 INDEX_PUT_.records_itself = True
 
 cdef object run_index_put_(TensorBase x, list indices, TensorBase values, bint accumulate):

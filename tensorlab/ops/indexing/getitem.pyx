@@ -107,7 +107,7 @@ cdef int read_view(TensorBase x, object index, Subscript* out) except -1:
         raise TypeError("getitem: tensors, lists and masks make no view; give ints, slices, None and Ellipsis")
     return 0
 
-def getitem_infer(TensorBase x, index):
+def getitem_infer(TensorBase x not None, index):
     cdef Subscript subscript
     read_view(x, index, &subscript)
     return view_of(x, &subscript)

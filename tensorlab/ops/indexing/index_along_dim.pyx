@@ -464,6 +464,7 @@ def index_fill_kernel(TensorBase out, TensorBase x, dim, TensorBase index, value
 
 cdef Op INDEX_FILL_ = inplace_op(INDEX_FILL)
 
+@INDEX_FILL_.compose
 def index_fill_in_place(TensorBase x, dim, TensorBase index, value):
     """x may show an element twice: all of its places get one value."""
     cdef int d = dim_of(dim, x, "index_fill_")
@@ -479,7 +480,6 @@ def index_fill_in_place(TensorBase x, dim, TensorBase index, value):
         write_slices(x, d, vector, element, PUT, "index_fill_")
     return end_record_inplace(node, x)
 
-INDEX_FILL_.compose(index_fill_in_place)
 INDEX_FILL_.records_itself = True
 
 def index_fill(TensorBase input not None, dim, index, value):
