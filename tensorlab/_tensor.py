@@ -120,6 +120,7 @@ class Tensor(TensorBase):
 
     # subclasses
     _make_subclass = staticmethod(subclass.make_subclass)
+    _make_wrapper_subclass = staticmethod(constructors.make_wrapper)
     as_subclass = subclasses.as_subclass
     __tensor_function__: Any = classmethod(subclasses.default_tensor_function)
     __torch_function__ = __tensor_function__

@@ -93,7 +93,8 @@ _FACTORIES = {
 
 # Not calls on tensors at all, or what hooks themselves are made of.
 _IGNORED = {
-    *("__new__", "__hash__", "__init_subclass__", "_make_subclass", "as_subclass"),
+    *("__new__", "__hash__", "__init_subclass__", "as_subclass"),
+    *("_make_subclass", "_make_wrapper_subclass"),
     "__iter__",  # its unbind is intercepted: so the items are of the subclass, too
     *("__tensor_function__", "__torch_function__", "is_tensor"),
     *("live_tensors", "empty_cache", "memory_stats", "reset_peak_memory_stats", "set_cache_limit"),

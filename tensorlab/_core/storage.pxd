@@ -23,6 +23,8 @@ cdef class Storage:
 
 cdef Storage new_storage(Py_ssize_t nbytes)
 cdef Storage storage_on(int device, Py_ssize_t nbytes)
+cdef Storage shell_storage(int device, Py_ssize_t nbytes)
+cdef int refuse_shell() except -1
 cdef Storage pending_storage(int device)
 cdef Storage fetched(Storage storage)
 cdef int send(Storage storage, Storage source) except -1

@@ -26,6 +26,7 @@ from tensorlab._core.state.devices cimport (
     MAX_DEVICES,
     ON_CPU,
     ON_META,
+    SHELL,
     device_name,
     memory_on,
 )
@@ -322,6 +323,8 @@ cdef class Storage:
         """Raise if there are no bytes to be read here."""
         if self.device == ON_META:
             raise NoDataError(f"{where}: on the device 'meta' there are shapes and no data")
+        if self.device & SHELL:
+            refuse_shell()
         if self.device != ON_CPU:
             raise DeviceError(f"{where}: the bytes are on {device_name(self.device)!r}; copy them with to('cpu') first")
 
@@ -349,7 +352,7 @@ cdef class Storage:
         if self.exports > 0:
             raise MemoryLayoutError(f"resize_: {self.exports} array(s) or buffer(s) outside tensorlab look at this "
                                     f"memory; delete them or clone the tensor first")
-        if self.device == ON_META:
+        if self.device != ON_CPU:           # on meta, or a shell's; of others the owner is another object
             self.nbytes_ = nbytes
             return 0
         address = allocate(nbytes)
@@ -393,6 +396,8 @@ cdef Storage storage_on(int device, Py_ssize_t nbytes):
     cdef Storage storage
     if device == ON_CPU:
         return new_storage(nbytes)
+    if device & SHELL:
+        refuse_shell()
     storage = Storage.__new__(Storage)
     storage.nbytes_ = nbytes
     storage.device = device
@@ -406,7 +411,20 @@ def new_meta_storage(Py_ssize_t nbytes):
     return storage_on(ON_META, nbytes)
 
 
-cdef PyObject* pending[MAX_DEVICES]
+cdef Storage shell_storage(int device, Py_ssize_t nbytes):
+    """What stands for the memory of a wrapper: it says on which device the tensor is, and has no bytes."""
+    cdef Storage storage = Storage.__new__(Storage)
+    storage.nbytes_ = nbytes
+    storage.device = device if device == ON_META else device | SHELL
+    return storage
+
+
+cdef int refuse_shell() except -1:
+    raise NoDataError("a kernel was given a wrapper, a tensor that holds others and has no memory itself; the layer of its class "
+                      "must pass on what it holds instead (see handle_class)")
+
+
+cdef PyObject* pending[SHELL + MAX_DEVICES]     # by code, those of shells included
 
 cdef Storage pending_storage(int device):
     """What stands for the memory of a result of which only the layout is known yet: it says on which device it will be."""
@@ -416,7 +434,7 @@ cdef Storage pending_storage(int device):
 cdef int make_pending() except -1:
     cdef Storage storage
     cdef int device
-    for device in range(MAX_DEVICES):
+    for device in range(SHELL + MAX_DEVICES):
         storage = Storage.__new__(Storage)
         storage.device, storage.is_pending = device, True
         Py_INCREF(storage)                      # kept for good
@@ -434,6 +452,8 @@ cdef Storage fetched(Storage storage):
         return storage
     if storage.device == ON_META:
         raise NoDataError("on the device 'meta' there are shapes and no data that could be copied to another device")
+    if storage.device & SHELL:
+        refuse_shell()
     here = new_storage(storage.nbytes_)
     read_memory(storage.device, storage.owner, here.address, storage.nbytes_)
     return here
@@ -441,6 +461,8 @@ cdef Storage fetched(Storage storage):
 
 cdef int send(Storage storage, Storage source) except -1:
     """Write the bytes of a storage on the cpu to one on a registered device, as many as it has."""
+    if storage.device & SHELL:
+        refuse_shell()
     return write_memory(storage.device, storage.owner, source.address, storage.nbytes_)
 
 

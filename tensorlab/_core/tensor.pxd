@@ -2,7 +2,7 @@
 from cpython.object cimport PyObject
 from tensorlab._core.dtypes cimport item_size
 from tensorlab._core.layout cimport MAX_NDIM, ssize
-from tensorlab._core.state.devices cimport ON_CPU, ON_META
+from tensorlab._core.state.devices cimport ON_CPU, ON_META, SHELL
 from tensorlab._core.state.modes cimport active_layers, entered_layers
 from tensorlab._core.storage cimport Storage
 
@@ -54,6 +54,10 @@ cdef inline ssize offset_of(TensorBase x) noexcept:
 cdef inline bint is_meta(TensorBase x) noexcept nogil:
     """Is x on the device "meta", with a layout and no memory?"""
     return x.storage_.device == ON_META
+
+cdef inline int place_of(TensorBase x) noexcept nogil:
+    """The code of the device that x says it is on; `x.storage_.device` is another code if x is a shell without memory."""
+    return x.storage_.device & ~SHELL
 
 cdef inline bint takes_part(TensorBase x) noexcept:
     """Do layers take part in a call with x? Where there are none at all, this is the test of one int."""

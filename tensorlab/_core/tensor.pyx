@@ -33,7 +33,7 @@ from tensorlab._core.layout cimport (
 )
 from tensorlab._core.state.devices cimport device_name
 from tensorlab._core.state.modes cimport active_layers, thread_state
-from tensorlab._core.storage cimport BORROWED, Storage, empty_storage, fetched, new_storage, pending_storage, send, storage_on
+from tensorlab._core.storage cimport BORROWED, Storage, empty_storage, fetched, new_storage, pending_storage, refuse_shell, send, storage_on
 
 from tensorlab.errors import AllocationError, DeviceError, NoDataError
 
@@ -354,6 +354,8 @@ cdef int refuse_meta() except -1:
 cdef int refuse_device(TensorBase x) except -1 with gil:
     if is_meta(x):
         refuse_meta()
+    if x.storage_.device & SHELL:
+        refuse_shell()
     raise DeviceError(f"a kernel of the cpu was given a tensor on {device_name(x.storage_.device)!r}; all tensors of a call must "
                       f"be on one device: move them with to()")
 

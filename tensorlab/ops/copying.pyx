@@ -42,6 +42,7 @@ from tensorlab._core.tensor cimport (
     empty_like as empty_tensor_like,
     is_meta,
     memory_of,
+    place_of,
     result_beside,
     result_like,
     tensor_class,
@@ -182,7 +183,7 @@ cdef TensorBase run_cast(TensorBase x, int dtype):
 
 
 cdef object run_to(TensorBase x, int code, bint copy, object memory_format, int device):
-    if device != x.storage_.device:
+    if device != place_of(x):
         return cast_to(x, code, device_of_code(device), memory_format)
     if code == x.dtype_ and not copy:
         if memory_format is None or memory_format == "preserve" or memory_format == likely_format(x):
@@ -212,7 +213,7 @@ def to(TensorBase self not None, *args, dtype=None, device=None, bint non_blocki
     cdef Py_ssize_t n = len(args), flags
     cdef object first
     if n == 1 and isinstance(args[0], dtype_class) and dtype is None and device is None:
-        return run_to(self, dtype_code(args[0], NO_DTYPE), copy, memory_format, self.storage_.device)
+        return run_to(self, dtype_code(args[0], NO_DTYPE), copy, memory_format, place_of(self))
     flags = 1
     if n > 0:
         first = args[0]
@@ -239,62 +240,62 @@ def to(TensorBase self not None, *args, dtype=None, device=None, bint non_blocki
         if n > flags + 1:
             copy = args[flags + 1]
     return run_to(self, dtype_code(dtype, self.dtype_), copy, memory_format,
-                  self.storage_.device if device is None else device_code(device, "to"))
+                  place_of(self) if device is None else device_code(device, "to"))
 
 
 def type_as(TensorBase self not None, TensorBase other not None):
     """The tensor in the dtype of `other`, and on its device."""
-    return run_to(self, other.dtype_, False, None, other.storage_.device)
+    return run_to(self, other.dtype_, False, None, place_of(other))
 
 
 def to_float(TensorBase self not None, memory_format=None):
     """The tensor as float32."""
-    return run_to(self, FLOAT32, False, memory_format, self.storage_.device)
+    return run_to(self, FLOAT32, False, memory_format, place_of(self))
 
 
 def to_double(TensorBase self not None, memory_format=None):
     """The tensor as float64."""
-    return run_to(self, FLOAT64, False, memory_format, self.storage_.device)
+    return run_to(self, FLOAT64, False, memory_format, place_of(self))
 
 
 def to_half(TensorBase self not None, memory_format=None):
     """The tensor as float16."""
-    return run_to(self, FLOAT16, False, memory_format, self.storage_.device)
+    return run_to(self, FLOAT16, False, memory_format, place_of(self))
 
 
 def to_bfloat16(TensorBase self not None, memory_format=None):
     """The tensor as bfloat16."""
-    return run_to(self, BFLOAT16, False, memory_format, self.storage_.device)
+    return run_to(self, BFLOAT16, False, memory_format, place_of(self))
 
 
 def to_long(TensorBase self not None, memory_format=None):
     """The tensor as int64; fractions are cut off."""
-    return run_to(self, INT64, False, memory_format, self.storage_.device)
+    return run_to(self, INT64, False, memory_format, place_of(self))
 
 
 def to_int(TensorBase self not None, memory_format=None):
     """The tensor as int32; fractions are cut off."""
-    return run_to(self, INT32, False, memory_format, self.storage_.device)
+    return run_to(self, INT32, False, memory_format, place_of(self))
 
 
 def to_short(TensorBase self not None, memory_format=None):
     """The tensor as int16; fractions are cut off."""
-    return run_to(self, INT16, False, memory_format, self.storage_.device)
+    return run_to(self, INT16, False, memory_format, place_of(self))
 
 
 def to_char(TensorBase self not None, memory_format=None):
     """The tensor as int8; fractions are cut off."""
-    return run_to(self, INT8, False, memory_format, self.storage_.device)
+    return run_to(self, INT8, False, memory_format, place_of(self))
 
 
 def to_byte(TensorBase self not None, memory_format=None):
     """The tensor as uint8; fractions are cut off."""
-    return run_to(self, UINT8, False, memory_format, self.storage_.device)
+    return run_to(self, UINT8, False, memory_format, place_of(self))
 
 
 def to_bool(TensorBase self not None, memory_format=None):
     """The tensor as bool: True where it is not 0."""
-    return run_to(self, BOOL, False, memory_format, self.storage_.device)
+    return run_to(self, BOOL, False, memory_format, place_of(self))
 
 
 cdef dict TYPE_NAMES = {
@@ -348,7 +349,7 @@ def cpu(TensorBase self not None, memory_format=None):
 
 def get_device(TensorBase self not None):
     """The place where the elements are: device("cpu"), or device("meta") if there are none."""
-    cdef int code = self.storage_.device
+    cdef int code = place_of(self)
     return CPU if code == ON_CPU else META if code == ON_META else device_of_code(code)
 
 

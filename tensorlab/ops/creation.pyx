@@ -11,7 +11,7 @@ from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport as_number, number_dtype
 from tensorlab._core.dtypes cimport NO_DTYPE, default_float, dtype_code, dtype_object
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, ssize
-from tensorlab._core.tensor cimport TensorBase
+from tensorlab._core.tensor cimport TensorBase, pending_tensor
 from tensorlab.ops.factories cimport (
     apply_flags,
     check_layout,
@@ -24,6 +24,7 @@ from tensorlab.ops.factories cimport (
     given_size,
     factory_result,
     like_result,
+    place_beside,
     start_out,
     strided_result,
 )
@@ -354,60 +355,100 @@ def full_like(TensorBase input not None, fill_value, *, dtype=None, layout=None,
 
 
 # ---------------------------------------------------------------- with another tensor's dtype
-# Their errors have names of their own, so they check what the op would check under its name.
-cdef object new_size(tuple given, object size, str where):
+# Ops of their own, so that a layer sees the tensor that they are made beside.
+cdef Op NEW_EMPTY = Op("new_empty(Tensor x, int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
+cdef Op NEW_ZEROS = Op("new_zeros(Tensor x, int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
+cdef Op NEW_ONES = Op("new_ones(Tensor x, int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
+cdef Op NEW_FULL = Op("new_full(Tensor x, int[] size, Scalar fill_value, *, ScalarType? dtype=None, "
+                      "Device? device=None) -> Tensor")
+cdef Op NEW_EMPTY_STRIDED = Op("new_empty_strided(Tensor x, int[] size, int[] stride, *, "
+                               "ScalarType? dtype=None, Device? device=None) -> Tensor")
+
+cdef TensorBase new_result(TensorBase x, object size, object dtype, object device, str where):
+    """What they infer: a row-major result of x's dtype and on its device, unless told otherwise."""
     cdef ssize[MAX_NDIM] sizes
-    cdef object plain = given_size(given, size, where)
-    factory_sizes(plain, sizes, where)
-    return plain
+    cdef int ndim = factory_sizes(size, sizes, where)
+    return pending_tensor(place_beside(x, device, where), dtype_code(dtype, x.dtype_), ndim, sizes,
+                          NULL)
+
+@NEW_EMPTY.infer
+def new_empty_infer(TensorBase x, size, dtype, device):
+    return new_result(x, size, dtype, device, "new_empty")
+
+NEW_EMPTY.kernel(leave_as_it_is)
+
+@NEW_ZEROS.infer
+def new_zeros_infer(TensorBase x, size, dtype, device):
+    return new_result(x, size, dtype, device, "new_zeros")
+
+@NEW_ZEROS.kernel
+def new_zeros_kernel(TensorBase out, x, size, dtype, device):
+    fill_zero(out)
+
+@NEW_ONES.infer
+def new_ones_infer(TensorBase x, size, dtype, device):
+    return new_result(x, size, dtype, device, "new_ones")
+
+@NEW_ONES.kernel
+def new_ones_kernel(TensorBase out, x, size, dtype, device):
+    fill_number(out, 1, "new_ones")
+
+@NEW_FULL.infer
+def new_full_infer(TensorBase x, size, fill_value, dtype, device):
+    cdef TensorBase out = new_result(x, size, dtype, device, "new_full")
+    check_number(read_fill_value(fill_value, "new_full"), out.dtype_, "new_full")
+    return out
+
+@NEW_FULL.kernel
+def new_full_kernel(TensorBase out, x, size, fill_value, dtype, device):
+    fill_number(out, read_fill_value(fill_value, "new_full"), "new_full")
+
+@NEW_EMPTY_STRIDED.infer
+def new_empty_strided_infer(TensorBase x, size, stride, dtype, device):
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef int ndim = read_layout(size, stride, sizes, strides, "new_empty_strided")
+    return pending_tensor(place_beside(x, device, "new_empty_strided"),
+                          dtype_code(dtype, x.dtype_), ndim, sizes, strides)
+
+NEW_EMPTY_STRIDED.kernel(leave_as_it_is)
 
 
 def new_empty(TensorBase self not None, *sizes, size=None, dtype=None, layout=None, device=None,
               bint requires_grad=False, pin_memory=False):
     """`empty` of the dtype of `self`."""
-    size = new_size(sizes, size, "new_empty")
+    size = given_size(sizes, size, "new_empty")
     check_layout(layout, "new_empty")
-    made = run_4(EMPTY, size, None, dtype_beside(self, dtype), device_beside(self, device))
-    return apply_flags(made, requires_grad, "new_empty")
+    return apply_flags(run_4(NEW_EMPTY, self, size, dtype, device), requires_grad, "new_empty")
 
 
 def new_zeros(TensorBase self not None, *sizes, size=None, dtype=None, layout=None, device=None,
               bint requires_grad=False, pin_memory=False):
     """`zeros` of the dtype of `self`."""
-    size = new_size(sizes, size, "new_zeros")
+    size = given_size(sizes, size, "new_zeros")
     check_layout(layout, "new_zeros")
-    made = run_3(ZEROS, size, dtype_beside(self, dtype), device_beside(self, device))
-    return apply_flags(made, requires_grad, "new_zeros")
+    return apply_flags(run_4(NEW_ZEROS, self, size, dtype, device), requires_grad, "new_zeros")
 
 
 def new_ones(TensorBase self not None, *sizes, size=None, dtype=None, layout=None, device=None,
              bint requires_grad=False, pin_memory=False):
     """`ones` of the dtype of `self`."""
-    size = new_size(sizes, size, "new_ones")
+    size = given_size(sizes, size, "new_ones")
     check_layout(layout, "new_ones")
-    made = run_3(ONES, size, dtype_beside(self, dtype), device_beside(self, device))
-    return apply_flags(made, requires_grad, "new_ones")
+    return apply_flags(run_4(NEW_ONES, self, size, dtype, device), requires_grad, "new_ones")
 
 
 def new_full(TensorBase self not None, size, fill_value, *, dtype=None, layout=None,
              device=None, bint requires_grad=False, pin_memory=False):
     """`full` of the dtype of `self`."""
     cdef object value = read_fill_value(fill_value, "new_full")
-    size = new_size((), full_size(size, "new_full"), "new_full")
+    size = full_size(size, "new_full")
     check_layout(layout, "new_full")
-    dtype = dtype_beside(self, dtype)
-    check_number(value, dtype_code(dtype, self.dtype_), "new_full")
-    made = run_4(FULL, size, value, dtype, device_beside(self, device))
-    return apply_flags(made, requires_grad, "new_full")
+    return apply_flags(run_5(NEW_FULL, self, size, value, dtype, device), requires_grad, "new_full")
 
 
 def new_empty_strided(TensorBase self not None, size, stride, dtype=None, layout=None,
                       device=None, bint requires_grad=False, pin_memory=False):
     """`empty_strided` of the dtype of `self`."""
-    cdef ssize[MAX_NDIM] sizes, strides
-    size, stride = plain_ints(size), plain_ints(stride)
-    read_layout(size, stride, sizes, strides, "new_empty_strided")
     check_layout(layout, "new_empty_strided")
-    made = run_4(EMPTY_STRIDED, size, stride, dtype_beside(self, dtype),
-                 device_beside(self, device))
+    made = run_5(NEW_EMPTY_STRIDED, self, plain_ints(size), plain_ints(stride), dtype, device)
     return apply_flags(made, requires_grad, "new_empty_strided")

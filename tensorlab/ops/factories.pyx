@@ -18,6 +18,7 @@ from tensorlab._core.tensor cimport (
     TensorBase,
     check_writable,
     pending_tensor,
+    place_of,
     result_like,
 )
 from tensorlab.ops.memory_formats cimport format_strides
@@ -65,7 +66,12 @@ cdef object dtype_beside(TensorBase x, object dtype):
 
 cdef object device_beside(TensorBase x, object device):
     """The device of a tensor that is made from x: that of x unless another is named."""
-    return device if device is not None else device_of(x.storage_.device)
+    return device if device is not None else device_of(place_of(x))
+
+
+cdef int place_beside(TensorBase x, object device, str where) except -1:
+    """The same as a code, for what an op infers."""
+    return x.storage_.device if device is None else code_of(device, where)
 
 
 cdef object device_of(int code):
@@ -115,7 +121,7 @@ cdef TensorBase like_result(TensorBase x, object dtype, object device, object me
     dimensions."""
     cdef ssize[MAX_NDIM] strides
     cdef int code = dtype_code(dtype, x.dtype_)
-    cdef int place = x.storage_.device if device is None else code_of(device, where)
+    cdef int place = place_beside(x, device, where)
     cdef const ssize* order = NULL
     if place == x.storage_.device and (memory_format is None or memory_format == "preserve"):
         return result_like(x, code)

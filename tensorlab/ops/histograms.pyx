@@ -141,7 +141,7 @@ def histogram(TensorBase input not None, bins=100, *, range=None, weight=None, b
         if bins <= 0:
             raise RuntimeError(f"histogram: bins is {bins}; expected at least 1")
         low, high = range_of(x, range)
-        edges = linspace(low, high, bins + 1, dtype=input.dtype)
+        edges = linspace(low, high, bins + 1, dtype=input.dtype, device=input.device)
     counted = x.new_ones(x.shape)
     if weight is not None:
         if weight.shape != input.shape or weight.dtype != input.dtype:

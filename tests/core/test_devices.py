@@ -1,5 +1,7 @@
 """A device with memory of its own, made as a program would make one: what works there, and how it fails."""
 
+import warnings
+
 import numpy
 import pytest
 from tensorlab._core.dispatch.op import REGISTRY
@@ -7,6 +9,8 @@ from tensorlab._core.state.devices import device_names, register_device
 
 import tensorlab as torch
 from tensorlab import nn
+from tests.ops.every_sample import SAMPLES, as_tuple
+from tests.ops.samples import is_floating, make_tensor
 
 
 class Arrays:
@@ -108,13 +112,22 @@ def test_a_kernel_of_its_own_is_preferred():
         op.kernels[device_names().index("arrays")] = None
 
 
-def test_a_network_is_trained_over_there():
+@pytest.mark.parametrize(
+    "make_optimizer",
+    [
+        lambda params: torch.optim.SGD(params, lr=0.5, momentum=0.9),
+        lambda params: torch.optim.Adam(params, lr=0.1),
+        lambda params: torch.optim.Adam(params, lr=0.1, foreach=False, amsgrad=True),
+    ],
+    ids=["SGD", "Adam", "Adam step by step"],
+)
+def test_a_network_is_trained_over_there(make_optimizer):
     def losses(device):
         torch.manual_seed(0)
         net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3))
         x, y = torch.rand(16, 4).to(device), torch.randint(3, (16,)).to(device)
         net.to(device)
-        optimizer = torch.optim.SGD(net.parameters(), lr=0.5, momentum=0.9)
+        optimizer = make_optimizer(net.parameters())
         seen = []
         for _ in range(5):
             optimizer.zero_grad()
@@ -125,6 +138,65 @@ def test_a_network_is_trained_over_there():
         return seen
 
     assert losses("arrays") == losses("cpu")
+
+
+# Samples that make a tensor on the cpu, beside those that they are given.
+ELSEWHERE = {"histogram edges"}
+CHUNKS = [SAMPLES[start : start + 60] for start in range(0, len(SAMPLES), 60)]
+
+
+def compute(sample, call, device):
+    """All results of a call on a device, and the gradients by what it is given."""
+    inputs = [
+        make_tensor(torch, a)
+        .to(device)
+        .requires_grad_(is_floating(a) and bool(sample.derivatives))
+        for a in sample.arrays()
+    ]
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = as_tuple(call(torch, *inputs))
+    ends = [y for y in results if isinstance(y, torch.Tensor) and y.requires_grad]
+    if ends:
+        leaves = [x for x in inputs if x.requires_grad]
+        ones = [torch.ones_like(y) for y in ends]
+        results += torch.autograd.grad(ends, leaves, ones, allow_unused=True)
+    return results
+
+
+def failures(samples, call_of):
+    """What goes wrong over there, by the name of the sample."""
+    found = {}
+    for sample in samples:
+        call = call_of(sample)
+        if call is None or sample.name in ELSEWHERE:
+            continue
+        try:
+            for got, expected in zip(
+                compute(sample, call, "arrays"), compute(sample, call, "cpu"), strict=True
+            ):
+                if not isinstance(expected, torch.Tensor):
+                    assert got == expected
+                    continue
+                assert (str(got.device), got.dtype) == ("arrays", expected.dtype)
+                assert got.stride() == expected.stride()
+                numpy.testing.assert_array_equal(got.detach().cpu(), expected.detach())
+        except Exception as error:  # noqa: BLE001
+            found[sample.name] = f"{type(error).__name__}: {error}"
+    return found
+
+
+@pytest.mark.parametrize("chunk", range(len(CHUNKS)))
+def test_every_sample_is_computed_over_there(chunk):
+    assert failures(CHUNKS[chunk], lambda sample: sample.call) == {}
+
+
+def test_every_sample_is_written_over_there():
+    def in_place(sample):
+        return sample.inplace and (lambda T, x, *rest: sample.inplace(T, x * 1, *rest))
+
+    assert failures(SAMPLES, lambda sample: in_place(sample) or None) == {}
 
 
 def test_what_cannot_be_is_refused():

@@ -111,6 +111,75 @@ def test_an_in_place_call_counts_one_version(place):
     assert x._version == 3
 
 
+WRITES = {
+    "zero_": lambda x, y: x.zero_(),
+    "fill_": lambda x, y: x.fill_(y[0, 0]),
+    "copy_": lambda x, y: x.copy_(y * 2),
+    "copy_ of a row": lambda x, y: x.copy_(y[0]),
+    "a row": lambda x, y: x[0].copy_(y[1]),
+    "index_put_": lambda x, y: x.index_put_((torch.tensor([1, 0, 1]),), y[0], accumulate=True),
+    "index_fill_": lambda x, y: x.index_fill_(0, torch.tensor([1]), y[0, 1]),
+    "fill_diagonal_": lambda x, y: x.fill_diagonal_(2),
+    "transpose_": lambda x, y: x.transpose_(0, 1).mul_(y),
+    "t_": lambda x, y: x.t_().mul_(y),
+    "unsqueeze_": lambda x, y: x.unsqueeze_(0).mul_(y),
+    "squeeze_": lambda x, y: x.unsqueeze_(0).squeeze_(0).mul_(y),
+    "as_strided_": lambda x, y: x.as_strided_((2, 2), (1, 2)).mul_(y),
+    "detach_": lambda x, y: x.detach_() * y,
+}
+
+
+@pytest.mark.parametrize("place", ["functionalize", "mode"])
+@pytest.mark.parametrize("write", WRITES)
+def test_a_write_is_recorded_above_a_layer_that_passes_it_on(write, place):
+    """These record themselves, each in a way of its own, and their kernels run below the layer."""
+
+    def computed():
+        x, y = (
+            torch.tensor(rows, requires_grad=True)
+            for rows in ([[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]])
+        )
+        z = x * 3
+        result = WRITES[write](z, y)
+        weights = torch.arange(1.0, 1.0 + result.numel()).reshape(result.shape)
+        grads = torch.autograd.grad(result, (x, y), weights, allow_unused=True)
+        return [None if one is None else one.tolist() for one in (result, *grads)], z._version
+
+    expected = computed()
+    with Noting(place, []):
+        assert computed() == expected
+
+
+@pytest.mark.parametrize("write", ["zero_", "fill_", "copy_", "t_"])
+def test_a_leaf_is_not_written_below_a_layer_either(write):
+    x = torch.ones(2, 2, requires_grad=True)
+    with Noting("mode", []), pytest.raises(RuntimeError, match=f"^{write}: a leaf that requires"):
+        WRITES[write](x, torch.ones(2, 2))
+    assert x.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+def test_a_layer_sees_beside_which_tensor_another_is_made():
+    x = torch.ones(2, dtype=torch.int16)
+    made = {
+        "new_empty": lambda: x.new_empty(2, 3),
+        "new_zeros": lambda: x.new_zeros(2, 3),
+        "new_ones": lambda: x.new_ones((2, 3)),
+        "new_full": lambda: x.new_full((2, 3), 7),
+        "new_empty_strided": lambda: x.new_empty_strided((2, 3), (3, 1)),
+    }
+
+    class Look(Layer):
+        def call(self, op, arguments):
+            seen.append((op.name, arguments[0] is x, arguments[1]))
+            return op(*arguments)
+
+    seen = []
+    with Look("mode"):
+        results = [make() for make in made.values()]
+    assert seen == [(name, True, (2, 3)) for name in made]
+    assert {(tuple(y.shape), y.dtype) for y in results} == {((2, 3), torch.int16)}
+
+
 def test_a_layer_sees_only_its_own_thread():
     x = torch.ones(2)
     with Counter() as counter:

@@ -14,8 +14,14 @@ class Wrapped(torch.Tensor):
 
     @staticmethod
     def around(inner):
-        shell = torch.empty_strided(inner.shape, inner.stride(), dtype=inner.dtype, device="meta")
-        made = torch.Tensor._make_subclass(Wrapped, shell)
+        made = torch.Tensor._make_wrapper_subclass(
+            Wrapped,
+            inner.shape,
+            inner.stride(),
+            inner.storage_offset(),
+            dtype=inner.dtype,
+            device=inner.device,
+        )
         made.inner = inner
         return made
 
@@ -36,8 +42,6 @@ class Unwrap(Layer):
 
     def call(self, op, arguments):
         self.handled.append(op.name)
-        if op.name == "make_subclass":
-            return op(*arguments)
         inner = mapped(arguments, lambda x: x.inner if isinstance(x, Wrapped) else x)
         result = op(*inner)
         if op.writes:
@@ -110,6 +114,27 @@ def test_autograd_is_above_and_differentiates_through(depth):
     with torch.DisableTorchFunctionSubclass():
         (grad,) = torch.autograd.grad(x * x, x, wrap(torch.ones(2), depth))
     assert unwrap(grad, depth).tolist() == [2.0, 4.0]
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_an_output_that_is_saved_stays_a_wrapper(depth):
+    def computed(x):
+        y, z = x * 1, x * 2
+        y[0].exp_()  # its output is a part of y
+        z[:, 1].sigmoid_()
+        return (y * z).tanh()
+
+    def penalty(x, ones):
+        (grad,) = torch.autograd.grad(computed(x), x, ones, create_graph=True)
+        (second,) = torch.autograd.grad(grad, x, ones)
+        return grad, second
+
+    x, ones = torch.tensor([[0.1, 0.2], [0.3, 0.4]]), torch.ones(2, 2)
+    expected = penalty(x.clone().requires_grad_(), ones)
+    with torch.DisableTorchFunctionSubclass():
+        found = penalty(wrap(x, depth).requires_grad_(), wrap(ones, depth))
+    for one, other in zip(found, expected, strict=True):
+        assert unwrap(one.detach(), depth).tolist() == other.tolist()
 
 
 def test_a_call_with_the_tensors_that_a_layer_was_given_goes_below():
@@ -273,5 +298,94 @@ def test_a_tensor_that_is_given_another_class_is_what_it_seems():
     x = Wrapped.around(torch.ones(2))
     x.__class__ = torch.Tensor
     UNWRAP.handled.clear()
-    assert x.exp().is_meta
+    with pytest.raises(RuntimeError, match="a kernel was given a wrapper"):
+        x.exp()
     assert UNWRAP.handled == []
+
+
+# ------------------------------------------------------------------------------------------------ without memory
+def test_a_wrapper_says_where_and_what_it_is():
+    inner = torch.ones(2, 3, dtype=torch.float64).T
+    x = Wrapped.around(inner)
+    assert (x.shape, x.stride(), x.dtype) == (inner.shape, inner.stride(), inner.dtype)
+    assert x.device == torch.device("cpu")
+    assert not x.is_meta
+    assert Wrapped.around(inner.to("meta")).is_meta
+    y = torch.Tensor._make_wrapper_subclass(Wrapped, (2, 3), storage_offset=4)
+    assert (y.stride(), y.storage_offset(), y.dtype) == ((3, 1), 4, torch.float32)
+    y = torch.Tensor._make_wrapper_subclass(
+        Wrapped, (1, 2, 3, 4), memory_format=torch.channels_last, requires_grad=True
+    )
+    assert y.stride() == (24, 1, 8, 2)
+    assert y.requires_grad
+    assert y.is_leaf
+
+
+class Bare(torch.Tensor):
+    """A class of tensors that has no layer."""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x + 1,
+        lambda x: 1 + x.exp(),
+        lambda x: x.add_(1),
+        lambda x: x.sum(),
+        lambda x: x.cumsum(0),
+        lambda x: x.cumsum_(0),
+        lambda x: x @ x,
+        lambda x: x @ torch.ones(2, 2),
+        lambda x: torch.ones(2, 2) + x,
+        lambda x: torch.ones(2, 2).copy_(x),
+        lambda x: torch.ones(2, 2).index_put_((torch.tensor([0]),), x),
+        lambda x: x.index_put_((torch.tensor([0]),), torch.ones(2)),
+        lambda x: torch.cat([x, x]),
+        lambda x: torch.cat([torch.ones(2, 2), x]),
+        lambda x: x.clone(),
+        lambda x: x.double(),
+        lambda x: x.to("meta").to("cpu"),
+        lambda x: x.tolist(),
+        lambda x: x[0, 0].item(),
+        lambda x: int(x[0, 0]),
+        lambda x: bool(x[0, 0]),
+        lambda x: x.nonzero(),
+        lambda x: x.zero_(),
+        lambda x: x.fill_(2),
+        lambda x: torch.zeros_like(x),
+        lambda x: x.new_zeros(2),
+        lambda x: x.new_empty(2),
+        lambda x: x.sort(),
+        lambda x: x.uniform_(),
+        lambda x: torch.nn.functional.conv1d(x[None], x[None]),
+        lambda x: torch.nn.functional.scaled_dot_product_attention(x[None], x[None], x[None]),
+        lambda x: torch.nn.functional.dropout(x),
+        lambda x: x.untyped_storage().tolist(),
+        lambda x: x.untyped_storage().clone(),
+        lambda x: x.untyped_storage().copy_(torch.ones(2, 2).untyped_storage()),
+        lambda x: torch.ones(2, 2).untyped_storage().copy_(x.untyped_storage()),
+        lambda x: x.resize_(10, 10).sum(),
+        lambda x: torch.optim.SGD([torch.nn.Parameter(x)], 1).step(),
+    ],
+)
+def test_a_kernel_that_is_given_a_wrapper_refuses(call):
+    x = torch.Tensor._make_wrapper_subclass(Bare, (2, 2))
+    with torch.DisableTorchFunctionSubclass(), pytest.raises((RuntimeError, TypeError, BufferError)):
+        call(x)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "message"),
+    [
+        ((int, (2,)), {}, TypeError, "the class is <class 'int'>"),
+        ((Wrapped, (-1,)), {}, RuntimeError, "negative"),
+        ((Wrapped, (2,), (-1,)), {}, RuntimeError, "negative"),
+        ((Wrapped, (2,), (1, 1)), {}, RuntimeError, "1 sizes and 2 strides"),
+        ((Wrapped, (2,)), {"storage_offset": -1}, RuntimeError, "storage_offset is -1"),
+        ((Wrapped, (2,)), {"dtype": torch.int64, "requires_grad": True}, RuntimeError, "only floating"),
+        ((Wrapped, (2,)), {"device": "cuda"}, RuntimeError, "accelerator"),
+    ],
+)
+def test_a_wrapper_that_cannot_be_is_refused(arguments, options, error, message):
+    with pytest.raises(error, match=f"^_make_wrapper_subclass: .*{message}"):
+        torch.Tensor._make_wrapper_subclass(*arguments, **options)

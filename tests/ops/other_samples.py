@@ -85,6 +85,19 @@ MEMORY = [
     functional("zero"),
     Sample("lazy_clone", lambda T, x: x._lazy_clone(), normal(3, 4)),
     Sample("empty_like", lambda T, x: T.empty_like(x), normal(3, 4), derivatives=0),
+    Sample("empty", lambda T: T.empty(2, 3), derivatives=0),
+    Sample("empty_strided", lambda T: T.empty_strided((2, 3), (1, 2)), derivatives=0),
+    Sample("full", lambda T: T.full((2, 3), 7), derivatives=0),
+    *[
+        Sample(name, call, normal(3, 4), derivatives=0)
+        for name, call in {
+            "new_empty": lambda T, x: x.new_empty(2, 3),
+            "new_empty_strided": lambda T, x: x.new_empty_strided((2, 3), (1, 2)),
+            "new_zeros": lambda T, x: x.new_zeros(2, 3),
+            "new_ones": lambda T, x: x.new_ones(2, 3),
+            "new_full": lambda T, x: x.new_full((2, 3), 7),
+        }.items()
+    ],
     Sample("resize_", lambda T, x: x.clone().resize_(2, 3), normal(3, 4), derivatives=0),
     Sample("set_", lambda T, x, y: x.clone().set_(y), normal(3, 4), normal(2), derivatives=0),
 ]

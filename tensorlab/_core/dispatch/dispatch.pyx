@@ -47,7 +47,8 @@ from tensorlab._core.dispatch.recording cimport (
     end_record_inplace,
 )
 from tensorlab._core.dtypes cimport is_differentiable
-from tensorlab._core.graph.graph cimport as_view, bump_version, needs_grad
+from tensorlab._core.graph.graph cimport as_view, bump_version, needs_grad, set_history, write_metadata
+from tensorlab._core.graph.inplace cimport check_inplace
 from tensorlab._core.graph.saved cimport SavedTensor, save_tensor
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops.iterator cimport unary_loop
@@ -108,12 +109,39 @@ cdef object run_writing(Op twin, PyObject** arguments, int n):
     cdef Op op = twin.functional
     cdef OpNode node
     if twin.records_itself:
+        if active_layers and op is not None and topmost(arguments, n) is not None:
+            return record_for_layers(twin, arguments, n)
         return backend(twin, arguments, n)
     if op.is_pointwise:
         return write_pointwise(op, arguments, n)
     node = begin_record_inplace(op, x, tuple([<object>arguments[i] for i in range(n)]))
     backend(twin, arguments, n)
     return end_record_inplace(node, x)
+
+
+cdef object record_for_layers(Op twin, PyObject** arguments, int n):
+    """The same for a write that its kernel would record, if a layer below autograd takes it: the kernel runs, if at all, below the
+    layer, where nothing is recorded, and with other tensors."""
+    cdef TensorBase x = <TensorBase>arguments[0]
+    cdef Op op = twin.functional
+    cdef OpNode node = None
+    cdef unsigned long version = 0 if x.counter is None else x.counter.value
+    if op.records_itself:                               # detach_
+        backend(twin, arguments, n)
+        return run_kernel(twin, arguments, n)
+    if is_differentiable(x.dtype_):
+        node = begin_record(op, arguments, n)
+    check_inplace(x, node is not None, twin.name)
+    backend(twin, arguments, n)
+    if x.counter is not None:
+        x.counter.value = version                       # a kernel may have counted the write, which is counted below
+    if not op.is_view:
+        return end_record_inplace(node, x)
+    bump_version(x)                                     # another layout: no element has changed, so its base keeps its history
+    if node is not None:
+        write_metadata(&node.first_metadata, x)
+        set_history(x, node, 0)
+    return x
 
 
 cdef inline object backend(Op op, PyObject** arguments, int n):

@@ -49,7 +49,7 @@ from libc.string cimport memcpy
 
 from tensorlab._core.dispatch.operands cimport as_number
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64
-from tensorlab._core.state.devices cimport MAX_DEVICES, ON_CPU
+from tensorlab._core.state.devices cimport MAX_DEVICES, ON_CPU, SHELL
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase
 
 from tensorlab._core.dispatch.schema import in_place as in_place_schema
@@ -103,7 +103,7 @@ cdef class Op:
         self.is_modular = is_modular
         self.exact_out = exact_out
         self.grain = grain
-        self.kernels = [None] * MAX_DEVICES
+        self.kernels = [None] * (SHELL + MAX_DEVICES)         # by the code of a device; a shell has none
         self.derivatives = {}
         self.formulas = []
         self.takes = []

@@ -38,8 +38,8 @@ from tensorlab._core.layout cimport (
     ssize,
 )
 from tensorlab._core.loops.iterator cimport MAX_OPERANDS
-from tensorlab._core.state.devices cimport ON_CPU, device_name
-from tensorlab._core.storage cimport storage_on
+from tensorlab._core.state.devices cimport ON_CPU, SHELL, device_name
+from tensorlab._core.storage cimport refuse_shell, storage_on
 from tensorlab._core.tensor cimport (
     TensorBase,
     empty_beside,
@@ -250,6 +250,8 @@ cdef int common_device(str where, PyObject** operands, int n) except -1:
 cdef int check_same_place(TensorBase x, TensorBase y, str where) except -1:
     """Raise unless both are on one device."""
     if x.storage_.device != y.storage_.device:
+        if (x.storage_.device | y.storage_.device) & SHELL:
+            refuse_shell()
         there, other = (x, y) if is_meta(x) else (y, x)
         here, place = device_name(other.storage_.device), device_name(there.storage_.device)
         raise DeviceError(f"{where}: a tensor of shape {tuple(there.shape)} is on {place!r} and one of shape "

@@ -21,7 +21,15 @@ from tensorlab._core.layout cimport shape_text
 from tensorlab._core.state.devices cimport device_name
 from tensorlab._core.state.modes cimport active_layers, thread_state
 from tensorlab._core.storage cimport BORROWED
-from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, VersionCounter, alias, note_borrower, set_layout
+from tensorlab._core.tensor cimport (
+    VIEW_DEFAULT,
+    TensorBase,
+    VersionCounter,
+    alias,
+    note_borrower,
+    place_of,
+    set_layout,
+)
 
 import warnings
 
@@ -128,7 +136,7 @@ def set_grad(TensorBase x not None, value):
 
 cdef int check_device(str where, str what, TensorBase x, TensorBase given) except -1:
     """Raise if `given` is on another device than x, to which it is being assigned."""
-    if x.storage_.device != given.storage_.device:
+    if place_of(x) != place_of(given):
         here, there = device_name(x.storage_.device), device_name(given.storage_.device)
         raise DeviceError(f"{where}: the tensor is on {here!r} and {what} on {there!r}; they must be on one device. Move one "
                           f"with to(), or make a new tensor")

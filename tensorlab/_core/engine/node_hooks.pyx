@@ -11,7 +11,7 @@ The order at a node, which is PyTorch's:
 """
 from tensorlab._core.graph.graph cimport Node
 from tensorlab._core.state.modes cimport call_with_overrides
-from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, place_of
 
 from tensorlab.errors import GradientError
 
@@ -70,7 +70,7 @@ cdef object checked_hook_result(object result, object grad):
     if result.shape != grad.shape:
         raise GradientError(f"hook: returned a gradient of shape {tuple(result.shape)} in "
                             f"place of one of shape {tuple(grad.shape)}")
-    if (<TensorBase>result).storage_.device != (<TensorBase>grad).storage_.device:
+    if place_of(<TensorBase>result) != place_of(<TensorBase>grad):
         raise GradientError(f"hook: returned a gradient on {result.device} instead of one on "
                             f"{grad.device}")
     if result.dtype != grad.dtype:

@@ -21,7 +21,7 @@ from tensorlab._core.layout cimport is_dense
 from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.state.devices cimport device_name
 from tensorlab._core.state.modes cimport call_with_overrides, thread_state
-from tensorlab._core.tensor cimport TensorBase
+from tensorlab._core.tensor cimport TensorBase, place_of
 
 
 from tensorlab._core.state.modes import in_forked_children
@@ -115,7 +115,7 @@ cdef class AccumulateGrad(Node):
     cdef int add_to_leaf(self, TensorBase new) except -1:
         cdef TensorBase variable = self.variable
         cdef bint is_tracked
-        if new.storage_.device != variable.storage_.device:
+        if place_of(new) != place_of(variable):
             raise GradientError(
                 f"AccumulateGrad: a leaf on {device_name(variable.storage_.device)} got a "
                 f"gradient on {device_name(new.storage_.device)}; a custom backward function "

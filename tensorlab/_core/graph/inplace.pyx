@@ -141,7 +141,15 @@ cdef class CopySlices(Node):
     cdef TensorBase view_again(self, TensorBase saved):
         """The view as it was right after the write, from a detached alias of it: a view of a base whose node is this one."""
         cdef char* data = saved.data_ - self.view_offset * item_size[saved.dtype_]
-        cdef TensorBase base = alias_as(saved, self.base_metadata.ndim, self.base_metadata.sizes, self.base_strides, data)
+        cdef int ndim = self.base_metadata.ndim
+        cdef TensorBase base
+        if saved.keys:                          # of a class with a layer: it makes views of its own
+            strides = tuple([self.base_strides[i] for i in range(ndim)])
+            base = <TensorBase?>saved.as_strided(make_size(ndim, self.base_metadata.sizes), strides,
+                                                 offset_of(saved) - self.view_offset).detach()
+            base.counter = saved.counter
+        else:
+            base = alias_as(saved, ndim, self.base_metadata.sizes, self.base_strides, data)
         set_history(base, self, 0)
         return base.as_strided(make_size(saved.ndim_, saved.sizes), saved.stride(), offset_of(saved))
 

@@ -27,7 +27,7 @@ from tensorlab._core.state.modes cimport (
     set_overrides_disabled,
     thread_state,
 )
-from tensorlab._core.tensor cimport TensorBase, alias, make_size
+from tensorlab._core.tensor cimport TensorBase, alias, make_size, place_of
 
 import weakref
 
@@ -35,6 +35,21 @@ from tensorlab.errors import GradientError, VersionError
 
 cdef enum:
     FORM_SHIFT = 40             # bits of a version; above them stands how often the data have taken another form
+
+
+cdef TensorBase alias_of_class(TensorBase x):
+    """An alias of x; if its class has a layer (a wrapper's), the layer makes it, of the same class."""
+    cdef TensorBase out
+    cdef bint were_disabled
+    if not x.keys:
+        return alias(x)
+    were_disabled = set_overrides_disabled(True)
+    try:
+        out = <TensorBase?>x.detach()
+    finally:
+        set_overrides_disabled(were_disabled)
+    out.counter, out.forms = x.counter, x.forms
+    return out
 
 
 @cython.final
@@ -82,7 +97,7 @@ cdef class SavedTensor:
         elif edge is not None:
             # a leaf's edge is its AccumulateGrad, so gradients reach the leaf; the alias is not
             # a leaf of its own
-            out = alias(out)
+            out = alias_of_class(out)
             out.node = edge
             out.output_number = number
         return out
@@ -102,7 +117,7 @@ cdef class SavedTensor:
                             f"was given to pack")
         if not self.may_differ:
             result = self.in_form(<TensorBase>result, owner)
-        return alias(<TensorBase>result) if self.is_output else <TensorBase>result
+        return alias_of_class(<TensorBase>result) if self.is_output else <TensorBase>result
 
     cdef TensorBase in_form(self, TensorBase x, Node owner):
         """What `unpack` returned; raise if its shape, dtype or device is not that of what was packed.
@@ -110,7 +125,7 @@ cdef class SavedTensor:
         Dimensions of size 1 that were added or lost on the way are put right.
         """
         cdef bint is_same_shape = make_size(x.ndim_, x.sizes) == self.shape, were_disabled
-        if x.dtype_ == self.dtype and x.storage_.device == self.device:
+        if x.dtype_ == self.dtype and place_of(x) == self.device:
             if is_same_shape:
                 return x
             if [size for size in x.shape if size != 1] == [size for size in self.shape if size != 1]:
@@ -144,7 +159,7 @@ cdef class SavedTensor:
         cdef object packed
         cdef object shape = make_size(x.ndim_, x.sizes)
         cdef int dtype = x.dtype_
-        cdef int device = x.storage_.device
+        cdef int device = place_of(x)
         cdef bint was_enabled = set_grad_mode(False)
         try:
             packed = call_with_overrides(pack, (x,))
@@ -192,7 +207,7 @@ cdef class SavedTensor:
                                "no one could tell; pack it before, or clone the tensor before it is changed")
         if self.unpacker is not None:
             raise GradientError("register_hooks: this saved tensor has been packed before; only one pair of functions is kept")
-        self.pack_with(alias(self.tensor), pack, unpack)
+        self.pack_with(alias_of_class(self.tensor), pack, unpack)
 
     @property
     def data(self):
@@ -270,7 +285,7 @@ cdef SavedTensor save_tensor(TensorBase x, bint is_output):
     cdef PyObject* packing = thread_state().packing
     saved.is_output = is_output
     if is_output:
-        saved.tensor = alias(x)
+        saved.tensor = alias_of_class(x)
         if active_layers:
             saved.origin = weakref.ref(x)
     if packing != NULL:

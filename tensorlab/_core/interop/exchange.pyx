@@ -120,7 +120,7 @@ def sizes_of(TensorBase x):
 
 cdef object value_of(TensorBase x):
     """The only element, where there is known to be just one."""
-    return run_1(ITEM, x) if active_layers else read_element(memory_of(x), x.dtype_)
+    return run_1(ITEM, x) if active_layers or x.storage_.device != ON_CPU else read_element(memory_of(x), x.dtype_)
 
 
 def item(TensorBase x not None):

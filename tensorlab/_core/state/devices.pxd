@@ -5,6 +5,7 @@ cdef enum:
     ON_META = 1             # in none: a shape, a dtype and strides
     FIRST_OF_OTHERS = 2     # of those that `register_device` adds
     MAX_DEVICES = 8
+    SHELL = 8               # added to the code of a device: a tensor says that it is there, and has no memory itself
 
 cdef int default_device() noexcept
 cdef object memory_on(int device, Py_ssize_t nbytes)

@@ -33,7 +33,11 @@ from tensorlab.compiler.lowering.reductions import is_value
 COMPARE = REGISTRY["eq"].dtype_rule
 COPIES = frozenset(["to_copy", "to_integers", "clone"])
 # op: the number that fills the tensor, or the position of the argument that is the number
-FILLS = {"zeros": 0, "zeros_like": 0, "ones": 1, "ones_like": 1, "full": "1", "full_like": "1"}
+FILLS = {
+    **dict.fromkeys(["zeros", "zeros_like", "new_zeros"], 0),
+    **dict.fromkeys(["ones", "ones_like", "new_ones"], 1),
+    **{"full": "1", "full_like": "1", "new_full": "2"},
+}
 
 
 class Access(NamedTuple):

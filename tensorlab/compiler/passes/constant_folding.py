@@ -16,8 +16,8 @@ from tensorlab.fx.node import Node
 from tensorlab.ops.creation import full
 
 # op: the position of the argument that is the number in every element
-FILLS = {"full": 1, "full_like": 1, "fill": 1}
-ZEROS, ONES = ("zeros", "zeros_like", "zero"), ("ones", "ones_like")
+FILLS = {"full": 1, "full_like": 1, "new_full": 2, "fill": 1}
+ZEROS, ONES = ("zeros", "zeros_like", "new_zeros", "zero"), ("ones", "ones_like", "new_ones")
 PLAIN = ("full", "zeros", "ones")  # there is nothing to make simpler
 SPREADING = ("reshape", "repeat", "clone", "lazy_clone", "flip", "roll")
 CASTS = ("to_copy", "to_integers")

@@ -29,8 +29,10 @@ from tensorlab._core.layout cimport (
     view_strides,
 )
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
+from tensorlab._core.state.devices cimport FIRST_OF_OTHERS
 from tensorlab._core.tensor cimport (
     TensorBase,
+    alias,
     alias_as,
     empty_beside,
     give_memory,
@@ -518,7 +520,10 @@ def index_put_in_place(TensorBase x, indices, TensorBase values, bint accumulate
     # x may show an element twice: what is written last stays
     warn_if_expanded(x, "index_put_")
     node = start_overlapping(INDEX_PUT, x, (x, read, values, accumulate))
-    write_indexed(x, positions, source, ADD if accumulate else PUT, "index_put_", not is_meta(x))
+    if x.storage_.device >= FIRST_OF_OTHERS:            # by the kernel of that device, or on the cpu
+        copy_into(x, run_4(INDEX_PUT, alias(x), read, alias(source), accumulate))
+    else:
+        write_indexed(x, positions, source, ADD if accumulate else PUT, "index_put_", not is_meta(x))
     return end_record_inplace(node, x)
 
 INDEX_PUT_.records_itself = True

@@ -36,7 +36,17 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.graph.graph cimport bump_version, dim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
-from tensorlab._core.tensor cimport TensorBase, empty_beside, give_memory, is_meta, memory_of, result_beside, result_like
+from tensorlab._core.state.devices cimport ON_CPU
+from tensorlab._core.tensor cimport (
+    TensorBase,
+    alias,
+    empty_beside,
+    give_memory,
+    is_meta,
+    memory_of,
+    result_beside,
+    result_like,
+)
 from tensorlab.ops.filling cimport (
     check_number,
     fill_number,
@@ -472,12 +482,14 @@ def index_fill_in_place(TensorBase x, dim, TensorBase index, value):
     cdef OpNode node
     check_fill_value(x, value, "index_fill_")
     apart_from(x, vector, "index_fill_", "the index")
-    if not is_meta(x):
+    if x.storage_.device == ON_CPU:
         vector, element = positions_from_front(x, d, vector, "index_fill_"), fill_element(x, value, "index_fill_")
     warn_if_expanded(x, "index_fill_")
     node = start_overlapping(INDEX_FILL, x, (x, d, index, value))
-    if not is_meta(x):
+    if x.storage_.device == ON_CPU:
         write_slices(x, d, vector, element, PUT, "index_fill_")
+    elif not is_meta(x):                                # by the kernel of that device, or on the cpu
+        copy_into(x, run_4(INDEX_FILL, alias(x), d, index, alias(<TensorBase>value) if isinstance(value, TensorBase) else value))
     return end_record_inplace(node, x)
 
 INDEX_FILL_.records_itself = True

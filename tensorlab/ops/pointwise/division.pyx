@@ -11,8 +11,9 @@ from tensorlab._core.dispatch.operands cimport is_operand
 from tensorlab._core.dtypes cimport BOOL, INT8, INT16, INT32, INT64, integer
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy
+from tensorlab._core.state.devices cimport ON_CPU
 from tensorlab._core.state.modes cimport active_layers
-from tensorlab._core.tensor cimport TensorBase, is_meta, memory_of, result_beside
+from tensorlab._core.tensor cimport TensorBase, memory_of, result_beside
 from tensorlab.ops.pointwise.common cimport is_floating_operand
 
 from tensorlab._core.dispatch.operands import result_type
@@ -133,8 +134,6 @@ cdef bint has_zero(integer* x, ssize n) noexcept nogil:
 cdef bint tensor_has_zero(TensorBase y):
     """Is an element of an integer or bool tensor 0?"""
     cdef TensorBase row = y if y.is_contiguous_ else contiguous_copy(y)
-    if is_meta(y):
-        return False
     if y.dtype_ == INT64:
         return has_zero(<int64_t*>memory_of(row), row.numel_)
     if y.dtype_ == INT32:
@@ -173,7 +172,8 @@ cdef int refuse_zero(str where, object x, object y) except -1:
     if isinstance(x, TensorBase) and (<TensorBase>x).numel_ == 0:
         return 0
     if isinstance(y, TensorBase):
-        if active_layers:           # the compiler has to see it, so that a replay looks, too
+        # the compiler has to see it, so that a replay looks, too
+        if active_layers or (<TensorBase>y).storage_.device != ON_CPU:
             run_2(CHECK_DIVISORS, y, where)
         else:
             check_divisors(<TensorBase>y, where)
