@@ -18,6 +18,7 @@ from tensorlab.ops.creation import full
 # op: the position of the argument that is the number in every element
 FILLS = {"full": 1, "full_like": 1, "new_full": 2, "fill": 1}
 ZEROS, ONES = ("zeros", "zeros_like", "new_zeros", "zero"), ("ones", "ones_like", "new_ones")
+BESIDE = ("new_zeros", "new_ones", "new_full")  # they need no tensor, empty or not
 PLAIN = ("full", "zeros", "ones")  # there is nothing to make simpler
 SPREADING = ("reshape", "repeat", "clone", "lazy_clone", "flip", "roll")
 CASTS = ("to_copy", "to_integers")
@@ -29,6 +30,9 @@ def fold_constants(graph):
 
     def fold(rewriter, node):
         value = number_in(node, known)
+        if value is None and node.target.name in BESIDE and node.meta["val"].numel() == 0:
+            x = node.meta["val"]
+            return rewriter.replace(rewriter.op("full", tuple(x.shape), 0, x.dtype, CPU))
         if value is None:
             return take_numbers(rewriter, node, known)
         known[node] = value
