@@ -33,7 +33,17 @@ from tensorlab._core.layout cimport (
 )
 from tensorlab._core.state.devices cimport device_name
 from tensorlab._core.state.modes cimport active_layers, thread_state
-from tensorlab._core.storage cimport BORROWED, Storage, empty_storage, fetched, new_storage, pending_storage, refuse_shell, send, storage_on
+from tensorlab._core.storage cimport (
+    BORROWED,
+    Storage,
+    empty_storage,
+    fetched,
+    new_storage,
+    pending_storage,
+    refuse_shell,
+    send,
+    storage_on,
+)
 
 from tensorlab.errors import AllocationError, DeviceError, NoDataError
 

@@ -60,11 +60,10 @@ def new_of_class(cls, *args, data=None, device=None):
 
 def make_wrapper(cls, size, strides=None, storage_offset=None, memory_format=None, dtype=None,
                  layout=None, device=None, bint pin_memory=False, bint requires_grad=False):
-    """A tensor of class `cls` with a layout, a dtype and a device, and without memory: it stands
-    for what it holds in attributes of its own.
+    """A tensor of class `cls` with a layout, a dtype and a device, and without memory.
 
-    Whoever calls an op with it is answered by the layer of the class; see `handle_class`. A
-    kernel that was given it would be refused.
+    It stands for what it holds in attributes of its own. The layer of the class computes all ops
+    that are called with it; see `handle_class`. A kernel that is given it refuses it.
 
     Parameters
     ----------

@@ -148,9 +148,7 @@ CHUNKS = [SAMPLES[start : start + 60] for start in range(0, len(SAMPLES), 60)]
 def compute(sample, call, device):
     """All results of a call on a device, and the gradients by what it is given."""
     inputs = [
-        make_tensor(torch, a)
-        .to(device)
-        .requires_grad_(is_floating(a) and bool(sample.derivatives))
+        make_tensor(torch, a).to(device).requires_grad_(is_floating(a) and bool(sample.derivatives))
         for a in sample.arrays()
     ]
     torch.manual_seed(0)
@@ -182,7 +180,7 @@ def failures(samples, call_of):
                 assert (str(got.device), got.dtype) == ("arrays", expected.dtype)
                 assert got.stride() == expected.stride()
                 numpy.testing.assert_array_equal(got.detach().cpu(), expected.detach())
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             found[sample.name] = f"{type(error).__name__}: {error}"
     return found
 

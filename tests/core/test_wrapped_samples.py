@@ -79,9 +79,7 @@ def check(sample, call, cls, depth):
     inputs = inputs_of(sample)
     with torch.DisableTorchFunctionSubclass():
         if cls is BELOW:
-            wrapped = [
-                wrap(x.detach(), cls, depth).requires_grad_(x.requires_grad) for x in inputs
-            ]
+            wrapped = [wrap(x.detach(), cls, depth).requires_grad_(x.requires_grad) for x in inputs]
         else:
             wrapped = [wrap(x, cls, depth) for x in inputs]
         got = results_of(call, wrapped)
@@ -106,7 +104,7 @@ def failures(samples, cls, depth, call_of):
             continue
         try:
             check(sample, call_of(sample), cls, depth)
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             found[sample.name] = f"{type(error).__name__}: {error}"
     return found
 

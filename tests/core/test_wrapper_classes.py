@@ -370,7 +370,10 @@ class Bare(torch.Tensor):
 )
 def test_a_kernel_that_is_given_a_wrapper_refuses(call):
     x = torch.Tensor._make_wrapper_subclass(Bare, (2, 2))
-    with torch.DisableTorchFunctionSubclass(), pytest.raises((RuntimeError, TypeError, BufferError)):
+    with (
+        torch.DisableTorchFunctionSubclass(),
+        pytest.raises((RuntimeError, TypeError, BufferError)),
+    ):
         call(x)
 
 
@@ -382,7 +385,12 @@ def test_a_kernel_that_is_given_a_wrapper_refuses(call):
         ((Wrapped, (2,), (-1,)), {}, RuntimeError, "negative"),
         ((Wrapped, (2,), (1, 1)), {}, RuntimeError, "1 sizes and 2 strides"),
         ((Wrapped, (2,)), {"storage_offset": -1}, RuntimeError, "storage_offset is -1"),
-        ((Wrapped, (2,)), {"dtype": torch.int64, "requires_grad": True}, RuntimeError, "only floating"),
+        (
+            (Wrapped, (2,)),
+            {"dtype": torch.int64, "requires_grad": True},
+            RuntimeError,
+            "only floating",
+        ),
         ((Wrapped, (2,)), {"device": "cuda"}, RuntimeError, "accelerator"),
     ],
 )

@@ -120,8 +120,10 @@ cdef object run_writing(Op twin, PyObject** arguments, int n):
 
 
 cdef object record_for_layers(Op twin, PyObject** arguments, int n):
-    """The same for a write that its kernel would record, if a layer below autograd takes it: the kernel runs, if at all, below the
-    layer, where nothing is recorded, and with other tensors."""
+    """The same for a write that its kernel would record, if a layer below autograd takes it.
+
+    The kernel runs, if at all, below the layer, where nothing is recorded, and with other tensors.
+    """
     cdef TensorBase x = <TensorBase>arguments[0]
     cdef Op op = twin.functional
     cdef OpNode node = None

@@ -12,8 +12,8 @@ A storage there holds the object instead of an address. Ops find their kernels b
 has none for the device is computed on the cpu, between a `read` and a `write` (dispatch/kernels.pyx).
 
 A wrapper, a tensor of a class that holds others and has a layer (layers.pyx), says that it is where they are,
-and has no memory of its own: the code of its storage is that of the device plus SHELL. Whoever asks for memory
-is refused, as on meta.
+and has no memory of its own: the code of its storage is that of the device plus SHELL. A kernel that asks
+for its memory is refused, as on meta.
 
 Each thread has a default device, where factories make tensors if none is named; `with device("meta")` and
 `set_default_device` set it. It is a C variable, because every factory looks at it.

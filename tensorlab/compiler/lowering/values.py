@@ -36,7 +36,9 @@ COPIES = frozenset(["to_copy", "to_integers", "clone"])
 FILLS = {
     **dict.fromkeys(["zeros", "zeros_like", "new_zeros"], 0),
     **dict.fromkeys(["ones", "ones_like", "new_ones"], 1),
-    **{"full": "1", "full_like": "1", "new_full": "2"},
+    "full": "1",
+    "full_like": "1",
+    "new_full": "2",
 }
 
 

@@ -64,8 +64,7 @@ CALLS = {
 
 # What constant folding and simplification replace in any graph, and code generation needn't know.
 GONE = {
-    "numbers by now": "zeros_like ones_like full_like zero "
-    "new_zeros new_ones new_full",
+    "numbers by now": "zeros_like ones_like full_like zero new_zeros new_ones new_full",
     "copies and memory that nothing is done with": "empty_like new_empty new_empty_strided lazy_clone with_edges",
     "several views: each is made alone": "split split_with_sizes unbind",
 }
