@@ -290,7 +290,8 @@ def test_the_table_names_every_function_that_takes_out():
     takes = {
         name
         for name in tensorlab.__all__
-        if callable(getattr(tensorlab, name))
+        if hasattr(torch, name)  # of others, the samples with out=True say enough (test_writing.py)
+        and callable(getattr(tensorlab, name))
         and not isinstance(getattr(tensorlab, name), type)
         and "out" in inspect.signature(getattr(tensorlab, name)).parameters
     }
