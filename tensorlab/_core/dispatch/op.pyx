@@ -40,8 +40,7 @@ public function, which calls `run_unary(TANH, input, out)`, and `tanh_ = inplace
 the formula when tensorlab is built; `set_loops`, at the end of the file, hands them over. What a formula cannot say (a call of
 SciPy, a search of the row for special arguments) is a loop in the block, given by `floating_loops`.
 
-Adding an op touches four places: its block in a file under ops/ (copy the one of `tanh`), a line in _tensor.py for the method
-and in __init__.py for the function, and its entry in tests/ops/samples_*.py.
+"Adding an op" in CONTRIBUTING.md lists what an op touches besides its block.
 """
 cimport cython
 from cpython.object cimport PyObject
