@@ -104,7 +104,7 @@ cdef object run_recorded(Op op, PyObject** arguments, int n):
 
 
 cdef object run_writing(Op twin, PyObject** arguments, int n):
-    """The same for an op that writes over its first argument."""
+    """Call an op that writes over its first argument, and record the call if a gradient is wanted."""
     cdef TensorBase x = <TensorBase>arguments[0]
     cdef Op op = twin.functional
     cdef OpNode node
@@ -308,7 +308,7 @@ cdef object run_pointwise(Op op, PyObject** operands, int n):
 
 
 cdef object run_out(Op op, PyObject** operands, int n, object out):
-    """The same into a tensor that the caller gives; autograd does not follow such a call."""
+    """Write the result of a pointwise op into the tensor passed as out=; autograd does not follow such a call."""
     if not isinstance(out, TensorBase):
         raise TypeError(f"{op.name}: out must be a Tensor, not {type(out).__name__}")
     check_operands(op, operands, n)
@@ -379,7 +379,7 @@ cdef object run_inplace(Op op, PyObject** operands, int n):
 
 
 cdef object write_pointwise(Op op, PyObject** operands, int n):
-    """The same below all layers above autograd."""
+    """Write op(x, ...) over x, below the layers above autograd, and record that if a gradient is wanted."""
     cdef TensorBase x = <TensorBase>operands[0]
     cdef OpNode node
     cdef tuple arguments

@@ -109,7 +109,7 @@ cpdef object store_out(str where, TensorBase result, object out, tuple inputs, i
 
 
 cpdef tuple store_outs(str where, object results, object outs, tuple inputs, int rules=0):
-    """The same for several results, of which none is written unless all can be."""
+    """Give several results to the tensors that the caller passed as out=; none is written unless all can be."""
     cdef int k
     check_outs(where, results, outs, inputs, rules)
     for k in range(len(results)):
