@@ -13,7 +13,7 @@ READS_VALUES = {
         "a derivative depends on values",
     ),
     **dict.fromkeys(
-        ("masked_select", "masked_scatter", "index_put replace", "repeat_interleave counts"),
+        ("masked_select", "index_put replace", "repeat_interleave counts"),
         "its result depends on values",
     ),
 }  # fmt: skip
