@@ -59,7 +59,7 @@ BUGS = [
     Bug(
         "a node owns the output it saves",
         "tensorlab/_core/graph/saved.pyx",
-        "        saved.tensor = alias(x)",
+        "        saved.tensor = alias_of_class(x)",
         "        saved.tensor = x",
     ),
     Bug(

@@ -295,7 +295,7 @@ cdef int add_foreign_class(object cls) except -1:
     if cls not in foreign_classes:
         foreign_classes += (cls,)
         for x in gc.get_objects():
-            if cls in type(x).__mro__:
+            if isinstance(x, TensorBase) and cls in type(x).__mro__:
                 note_keys(<TensorBase>x)
     return 0
 

@@ -446,7 +446,7 @@ def new_full(TensorBase self not None, size, fill_value, *, dtype=None, layout=N
     return apply_flags(run_5(NEW_FULL, self, size, value, dtype, device), requires_grad, "new_full")
 
 
-def new_empty_strided(TensorBase self not None, size, stride, dtype=None, layout=None,
+def new_empty_strided(TensorBase self not None, size, stride, *, dtype=None, layout=None,
                       device=None, bint requires_grad=False, pin_memory=False):
     """`empty_strided` of the dtype of `self`."""
     check_layout(layout, "new_empty_strided")

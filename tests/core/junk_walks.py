@@ -61,16 +61,16 @@ def modules():
 def extension_classes():
     """Every compiled class of the package, also those that no module names."""
     modules()
-    seen, waiting = set(), [object]
+    seen, waiting = {}, [object]  # by id: a class may be unhashable
     while waiting:
         for cls in type.__subclasses__(waiting.pop()):
-            if cls not in seen:
-                seen.add(cls)
+            if id(cls) not in seen:
+                seen[id(cls)] = cls
                 waiting.append(cls)
     return sorted(
         (
             c
-            for c in seen
+            for c in seen.values()
             if str(c.__module__).startswith("tensorlab") and not c.__flags__ & HEAP_TYPE
         ),
         key=name_of,

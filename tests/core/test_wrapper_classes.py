@@ -7,6 +7,7 @@ import pytest
 from tensorlab._core.dispatch.layers import Layer, handle_class
 
 import tensorlab as torch
+from tests.core.wrappers import wrapper_class
 
 
 class Wrapped(torch.Tensor):
@@ -236,6 +237,7 @@ def test_a_class_without_tensors_leaves_every_call_as_it_is():
     """In a process of its own: tensors that other tests have left alive would count."""
     program = """
 import tensorlab as torch
+from tests.core.wrappers import wrapper_class
 from tensorlab._core.dispatch.layers import Layer, handle_class, takes_part
 
 class Unused(torch.Tensor):
@@ -397,3 +399,17 @@ def test_a_kernel_that_is_given_a_wrapper_refuses(call):
 def test_a_wrapper_that_cannot_be_is_refused(arguments, options, error, message):
     with pytest.raises(error, match=f"^_make_wrapper_subclass: .*{message}"):
         torch.Tensor._make_wrapper_subclass(*arguments, **options)
+
+
+class Comparing(type):
+    """A class of classes that can't be compared, and so not hashed."""
+
+    def __eq__(cls, other):
+        raise AssertionError("must not be called")
+
+
+def test_a_class_is_handled_beside_classes_that_cannot_be_compared():
+    bystander = Comparing("Bystander", (), {})()
+    cls = wrapper_class("mode")
+    assert (cls.around(torch.ones(2)) + 1).inner.tolist() == [2, 2]
+    del bystander

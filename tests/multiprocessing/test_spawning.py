@@ -251,6 +251,7 @@ def test_a_signal_interrupts_the_function_and_is_noticed(monkeypatch):
 
 def test_a_signal_that_is_not_noticed_is_sent_again(monkeypatch):
     """It may come just before a call that waits."""
+    monkeypatch.setattr(spawning.signal, "getsignal", lambda number: signal.default_int_handler)
     interrupted, sent = threading.Event(), []
 
     def kill(pid, number):

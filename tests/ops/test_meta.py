@@ -351,6 +351,9 @@ BESIDE_TENSORS = {
     "randint_like": (0, 5, *(None,) * 4),
     "to_copy": (tensorlab.float64, None, None),
     "to_integers": (tensorlab.int64, None, None),
+    **dict.fromkeys(["new_empty", "new_zeros", "new_ones"], ((2, 3), None, None)),
+    "new_full": ((2, 3), 1, None, None),
+    "new_empty_strided": ((2, 3), (3, 1), None, None),
 }
 
 
