@@ -96,7 +96,12 @@ def run(walk, first, shares, board, notes, *closed):
             notes.write(f"{subject}: {details}: {what}\n")
         noted.add(subject)
 
-    sys.unraisablehook = lambda given: note(f"ignored {given.exc_value!r}")
+    def note_ignored(given):
+        # Python's own fault: a ZipFile that gives up while it is made can't be closed
+        if getattr(given.object, "__module__", None) != "zipfile":
+            note(f"ignored {given.exc_value!r}")
+
+    sys.unraisablehook = note_ignored
     limit_memory()
     for number, (subject, details, call) in enumerate(getattr(junk_walks, walk)()):
         if number < first or number % shares or subject in closed:
