@@ -5,7 +5,7 @@ Of a .pxd, these are the modules that call its inline functions. A mutant that d
 the line that the compiler names.
 
 A mutant of a formula is in the loops that are made of it (tensorlab/_core/loops/scalar.py), and not in the file
-itself, whose texts `compile` puts into kernels, where nobody knows of switches.
+itself, whose texts `compile` puts into kernels, which have no switches.
 """
 
 import importlib.util

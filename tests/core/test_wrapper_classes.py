@@ -7,31 +7,11 @@ import pytest
 from tensorlab._core.dispatch.layers import Layer, handle_class
 
 import tensorlab as torch
-from tests.core.wrappers import wrapper_class
+from tests.core.wrappers import Wrapper, mapped, wrapper_class
 
 
-class Wrapped(torch.Tensor):
-    """A tensor that holds another one, and has no memory itself."""
-
-    @staticmethod
-    def around(inner):
-        made = torch.Tensor._make_wrapper_subclass(
-            Wrapped,
-            inner.shape,
-            inner.stride(),
-            inner.storage_offset(),
-            dtype=inner.dtype,
-            device=inner.device,
-        )
-        made.inner = inner
-        return made
-
-
-def mapped(value, function):
-    """What a function makes of a value, or of each in a tuple or list."""
-    if isinstance(value, (tuple, list)):
-        return type(value)(mapped(one, function) for one in value)
-    return function(value)
+class Wrapped(Wrapper):
+    """One whose layer notes what it handled."""
 
 
 class Unwrap(Layer):
@@ -237,7 +217,7 @@ def test_a_class_without_tensors_leaves_every_call_as_it_is():
     """In a process of its own: tensors that other tests have left alive would count."""
     program = """
 import tensorlab as torch
-from tests.core.wrappers import wrapper_class
+from tests.core.wrappers import Wrapper, mapped, wrapper_class
 from tensorlab._core.dispatch.layers import Layer, handle_class, takes_part
 
 class Unused(torch.Tensor):

@@ -12,24 +12,28 @@ def mapped(value, function):
     return function(value)
 
 
+class Wrapper(torch.Tensor):
+    """A tensor that holds another one, and has no memory itself."""
+
+    @classmethod
+    def around(cls, inner):
+        made = torch.Tensor._make_wrapper_subclass(
+            cls,
+            inner.shape,
+            inner.stride(),
+            inner.storage_offset(),
+            dtype=inner.dtype,
+            device=inner.device,
+        )
+        made.inner = inner
+        return made
+
+
 def wrapper_class(place):
     """A new class of wrappers; its layer lies at this place among the others."""
 
-    class Wrapped(torch.Tensor):
-        """A tensor that holds another one, and has no memory itself."""
-
-        @staticmethod
-        def around(inner):
-            made = torch.Tensor._make_wrapper_subclass(
-                Wrapped,
-                inner.shape,
-                inner.stride(),
-                inner.storage_offset(),
-                dtype=inner.dtype,
-                device=inner.device,
-            )
-            made.inner = inner
-            return made
+    class Wrapped(Wrapper):
+        """One with a layer of its own."""
 
     class Unwrap(Layer):
         """Does what is asked with what is inside, and wraps the result."""
