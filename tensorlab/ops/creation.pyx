@@ -31,6 +31,7 @@ from tensorlab.ops.factories cimport (
 from tensorlab.ops.filling cimport FILL_, ZERO_, check_number, fill_number, fill_zero
 from tensorlab.ops.memory_formats cimport format_strides
 
+from tensorlab._core.dispatch.op import LEAVES_MEMORY
 from tensorlab.errors import ShapeError
 
 
@@ -51,9 +52,7 @@ def empty_infer(size, memory_format, dtype, device):
     return strided_result(dtype_code(dtype, default_float()), ndim, sizes, order, device,
                           "empty")
 
-@EMPTY.kernel
-def leave_as_it_is(*everything):
-    """The kernel of what is not filled."""
+EMPTY.kernel(LEAVES_MEMORY)
 
 def empty(*sizes, size=None, out=None, dtype=None, layout=None, device=None,
           bint requires_grad=False, pin_memory=False, memory_format=None):
@@ -259,7 +258,7 @@ def empty_strided_infer(size, stride, dtype, device):
     return strided_result(dtype_code(dtype, default_float()), ndim, sizes, strides, device,
                           "empty_strided")
 
-EMPTY_STRIDED.kernel(leave_as_it_is)
+EMPTY_STRIDED.kernel(LEAVES_MEMORY)
 
 def empty_strided(size, stride, *, dtype=None, layout=None, device=None,
                   bint requires_grad=False, pin_memory=False):
@@ -288,14 +287,14 @@ cdef Op FULL_LIKE = Op("full_like(Tensor x, Scalar fill_value, " + LIKE)
 def empty_like_infer(TensorBase x, dtype, device, memory_format):
     return like_result(x, dtype, device, memory_format, "empty_like")
 
-EMPTY_LIKE.kernel(leave_as_it_is)
+EMPTY_LIKE.kernel(LEAVES_MEMORY)
 
 @ZEROS_LIKE.infer
 def zeros_like_infer(TensorBase x, dtype, device, memory_format):
     return like_result(x, dtype, device, memory_format, "zeros_like")
 
 @ZEROS_LIKE.kernel
-def zeros_like_kernel(TensorBase out, *arguments):
+def zeros_like_kernel(TensorBase out, x, dtype, device, memory_format):
     fill_zero(out)
 
 @ONES_LIKE.infer
@@ -303,7 +302,7 @@ def ones_like_infer(TensorBase x, dtype, device, memory_format):
     return like_result(x, dtype, device, memory_format, "ones_like")
 
 @ONES_LIKE.kernel
-def ones_like_kernel(TensorBase out, *arguments):
+def ones_like_kernel(TensorBase out, x, dtype, device, memory_format):
     fill_number(out, 1, "ones_like")
 
 @FULL_LIKE.infer
@@ -313,7 +312,7 @@ def full_like_infer(TensorBase x, fill_value, dtype, device, memory_format):
     return out
 
 @FULL_LIKE.kernel
-def full_like_kernel(TensorBase out, x, fill_value, *options):
+def full_like_kernel(TensorBase out, x, fill_value, dtype, device, memory_format):
     fill_number(out, read_fill_value(fill_value, "full_like"), "full_like")
 
 
@@ -375,7 +374,7 @@ cdef TensorBase new_result(TensorBase x, object size, object dtype, object devic
 def new_empty_infer(TensorBase x, size, dtype, device):
     return new_result(x, size, dtype, device, "new_empty")
 
-NEW_EMPTY.kernel(leave_as_it_is)
+NEW_EMPTY.kernel(LEAVES_MEMORY)
 
 @NEW_ZEROS.infer
 def new_zeros_infer(TensorBase x, size, dtype, device):
@@ -410,7 +409,7 @@ def new_empty_strided_infer(TensorBase x, size, stride, dtype, device):
     return pending_tensor(place_beside(x, device, "new_empty_strided"),
                           dtype_code(dtype, x.dtype_), ndim, sizes, strides)
 
-NEW_EMPTY_STRIDED.kernel(leave_as_it_is)
+NEW_EMPTY_STRIDED.kernel(LEAVES_MEMORY)
 
 
 def new_empty(TensorBase self not None, *sizes, size=None, dtype=None, layout=None, device=None,

@@ -268,7 +268,7 @@ def rand_like_infer(TensorBase x, generator, dtype, device, memory_format):
     return random_like(x, generator, dtype, device, memory_format, "rand_like")
 
 @RAND_LIKE.kernel
-def rand_like_kernel(TensorBase out, x, generator, *options):
+def rand_like_kernel(TensorBase out, x, generator, dtype, device, memory_format):
     fill_tensor(out, UNIFORM, generator_or_default(generator, "rand_like"), 0, 1)
 
 @RANDN_LIKE.infer
@@ -276,7 +276,7 @@ def randn_like_infer(TensorBase x, generator, dtype, device, memory_format):
     return random_like(x, generator, dtype, device, memory_format, "randn_like")
 
 @RANDN_LIKE.kernel
-def randn_like_kernel(TensorBase out, x, generator, *options):
+def randn_like_kernel(TensorBase out, x, generator, dtype, device, memory_format):
     fill_normally(out, generator_or_default(generator, "randn_like"), 0, 1)
 
 @RANDINT_LIKE.infer
@@ -286,7 +286,7 @@ def randint_like_infer(TensorBase x, low, high, generator, dtype, device, memory
     return like_result(x, dtype, device, memory_format, "randint_like")
 
 @RANDINT_LIKE.kernel
-def randint_like_kernel(TensorBase out, x, low, high, generator, *options):
+def randint_like_kernel(TensorBase out, x, low, high, generator, dtype, device, memory_format):
     fill_between(out, generator_or_default(generator, "randint_like"), low, high)
 
 def rand_like(TensorBase input not None, *, generator=None, dtype=None, layout=None,
@@ -331,7 +331,7 @@ def normal_numbers_infer(mean, std, size, generator, dtype, device):
     return random_result(size, dtype, device, generator, "normal")
 
 @NORMAL_NUMBERS.kernel
-def normal_numbers_kernel(TensorBase out, double mean, double std, size, generator, *options):
+def normal_numbers_kernel(TensorBase out, double mean, double std, size, generator, dtype, device):
     fill_normally(out, generator_or_default(generator, "normal"), mean, std)
 
 

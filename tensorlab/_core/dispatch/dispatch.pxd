@@ -1,7 +1,7 @@
 """Calls of pointwise ops, by the number of operands: new result, in place, into out=."""
 from cpython.object cimport PyObject
+from cpython.sequence cimport PySequence_Fast_ITEMS
 from cpython.tuple cimport PyTuple_GET_SIZE
-from tensorlab._core.dispatch.kernels cimport items_of
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.tensor cimport TensorBase
 
@@ -58,7 +58,8 @@ cdef inline object run_6(Op op, object a, object b, object c, object d, object e
 cdef inline object run_tuple(Op op, tuple arguments, object out=None, int rules=0):
     """For ops with more arguments, whose kernels take longer than a tuple does."""
     cdef int n = <int>PyTuple_GET_SIZE(arguments)
-    return run(op, items_of(arguments), n) if out is None else run_into(op, items_of(arguments), n, out, rules)
+    cdef PyObject** items = PySequence_Fast_ITEMS(arguments)
+    return run(op, items, n) if out is None else run_into(op, items, n, out, rules)
 
 cdef object run_unary(Op op, TensorBase x, object out=*)
 cdef object run_binary(Op op, object x, object y, object out=*)

@@ -3,12 +3,6 @@ from cpython.object cimport PyObject
 
 from tensorlab._core.dispatch.op cimport Op
 
-cdef extern from *:
-    """
-    #define tl_items(t) (((PyTupleObject*)(t))->ob_item)
-    """
-    PyObject** items_of "tl_items"(tuple)       # borrowed
-
 cdef object run_kernel(Op op, PyObject** arguments, int n)
 cdef object infer_into(Op op, str where, PyObject** arguments, int n, object out, tuple inputs, int rules)
 cdef tuple tensors_among(PyObject** arguments, int n)

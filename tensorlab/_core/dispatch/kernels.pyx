@@ -10,6 +10,7 @@
 Nothing here knows autograd or layers: dispatch.pyx, which calls this, does.
 """
 from cpython.object cimport PyObject
+from cpython.sequence cimport PySequence_Fast_GET_SIZE, PySequence_Fast_ITEMS
 
 from tensorlab._core.dispatch.op cimport MAX_ARGUMENTS, MAX_FILLED, Op
 from tensorlab._core.dispatch.out_argument cimport check_outs, check_result_in_place, fits
@@ -75,7 +76,7 @@ cdef object infer_and_fill(Op op, PyObject** arguments, int n):
             give_memory(<TensorBase>each)
             has_pending = True
     if has_pending:
-        fill(op, items_of(results), <int>len(<tuple>results), device_among(<tuple>results), arguments, n)
+        fill(op, PySequence_Fast_ITEMS(results), <int>len(<tuple>results), device_among(<tuple>results), arguments, n)
     return results
 
 
@@ -134,7 +135,7 @@ cdef tuple fill_outs(Op op, str where, tuple results, object outs, PyObject** ar
         if targets[k] is results[k]:
             give_memory(<TensorBase>results[k])
     filled = tuple(targets)
-    fill(op, items_of(filled), <int>len(filled), device_among(filled), arguments, n)
+    fill(op, PySequence_Fast_ITEMS(filled), <int>len(filled), device_among(filled), arguments, n)
     for k in range(len(results)):
         if targets[k] is results[k]:
             copy_into(<TensorBase>outs[k], <TensorBase>results[k])
@@ -152,9 +153,7 @@ cdef int device_among(tuple results) except -1:
 # ---------------------------------------------------------------- ops without infer, devices without a kernel
 cdef object make_results(Op op, PyObject** arguments, int n):
     """Call a kernel that makes its results itself, as the shape depends on values."""
-    cdef int device = ON_CPU
-    for i in range(n):
-        device = max(device, device_in(<object>arguments[i]))
+    cdef int device = highest_device(arguments, n)
     if device < FIRST_OF_OTHERS:                    # on meta the kernel refuses, as it needs values
         return op.call_kernel(<PyObject*>op.kernels[ON_CPU], arguments, n, NULL)
     if op.kernels[device] is not None:
@@ -168,7 +167,7 @@ cdef int fill_on_cpu(Op op, PyObject** results, int count, PyObject** arguments,
     cdef tuple here = tuple([moved_item(<object>arguments[i], ON_CPU) for i in range(n)])
     cdef tuple stages = tuple([staged(<TensorBase>results[i]) if isinstance(<object>results[i], TensorBase)
                                else <object>results[i] for i in range(count)])
-    fill(op, items_of(stages), count, ON_CPU, items_of(here), n)
+    fill(op, PySequence_Fast_ITEMS(stages), count, ON_CPU, PySequence_Fast_ITEMS(here), n)
     for i in range(count):
         if isinstance(<object>results[i], TensorBase):
             unstage(<TensorBase>results[i], <TensorBase>stages[i])
@@ -184,10 +183,14 @@ cdef object moved_item(object value, int device):
     return value
 
 
-cdef int device_in(object value) except -1:
-    """The highest code of a device among the tensors of an argument."""
-    if isinstance(value, TensorBase):
-        return (<TensorBase>value).storage_.device
-    if isinstance(value, (tuple, list)):
-        return max([device_in(one) for one in value], default=ON_CPU)
-    return ON_CPU
+cdef int highest_device(PyObject** items, Py_ssize_t n) noexcept:
+    """The highest code of a device among the tensors of a call, those in lists included."""
+    cdef int device = ON_CPU
+    cdef Py_ssize_t i
+    for i in range(n):
+        if isinstance(<object>items[i], TensorBase):
+            device = max(device, (<TensorBase>items[i]).storage_.device)
+        elif isinstance(<object>items[i], (tuple, list)):
+            device = max(device, highest_device(PySequence_Fast_ITEMS(<object>items[i]),
+                                                PySequence_Fast_GET_SIZE(<object>items[i])))
+    return device

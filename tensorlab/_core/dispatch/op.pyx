@@ -193,7 +193,10 @@ cdef class Op:
         return name_of(function)
 
     def kernel(self, function):
-        """Take the function that computes on the cpu."""
+        """Take the function that computes on the cpu, or LEAVES_MEMORY."""
+        if function is LEAVES_MEMORY:
+            self.kernels[ON_CPU], self.call_kernel = function, leave_memory
+            return function
         self.kernels[ON_CPU] = with_call(function, self.name)
         self.cpu_kernel = <PyObject*>self.kernels[ON_CPU]
         self.call_kernel = find_call(self.kernels[ON_CPU])
@@ -286,6 +289,12 @@ cdef class Registered:
 
     def __repr__(self):
         return f"<{self.function}, which an op calls>"
+
+
+LEAVES_MEMORY = object()        # what `empty` has for a kernel: its result is whatever was in its memory
+
+cdef object leave_memory(PyObject* function, PyObject** arguments, size_t n, PyObject* names):
+    """The call of that kernel."""
 
 
 cdef object name_of(object function):

@@ -7,6 +7,7 @@ its node is started before the write (`begin_record_inplace`) and joined to the 
 cimport cython
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
+from cpython.sequence cimport PySequence_Fast_ITEMS
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
 from cpython.weakref cimport PyWeakref_NewRef
 
@@ -54,12 +55,6 @@ from tensorlab._core.state.modes cimport set_overrides_disabled, thread_state
 from tensorlab._core.tensor cimport TensorBase, make_size
 
 from tensorlab.errors import GradientError
-
-cdef extern from *:
-    """
-    #define tl_items(t) (((PyTupleObject*)(t))->ob_item)
-    """
-    PyObject** items_of "tl_items"(tuple)       # borrowed
 
 
 # ---------------------------------------------------------------- nodes of ops
@@ -439,7 +434,7 @@ cdef OpNode begin_record_inplace(Op op, TensorBase x, tuple arguments):
         return None
     thread_state().packing = NULL           # copy first: pack may keep what it is given
     try:
-        node = begin_record(op, items_of(arguments), <int>PyTuple_GET_SIZE(arguments))
+        node = begin_record(op, PySequence_Fast_ITEMS(arguments), <int>PyTuple_GET_SIZE(arguments))
     finally:
         thread_state().packing = packing
     if node.saved_tensors & 1:

@@ -89,7 +89,8 @@ def gather(TensorBase input not None, dim, index, *, bint sparse_grad=False, out
     """
     check_tensor("gather", "index", index)
     # not straight into out=: a bad index is found on the way, and must change nothing
-    return store_out("gather", run_3(GATHER, input, dim_of(dim, input, "gather"), index), out, (input, index), NO_OVERLAP)
+    result = run_3(GATHER, input, dim_of(dim, input, "gather"), index)
+    return result if out is None else store_out("gather", result, out, (input, index), NO_OVERLAP)
 
 
 # ---------------------------------------------------------------- gather_backward
