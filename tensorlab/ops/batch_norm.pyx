@@ -36,7 +36,6 @@ from tensorlab._core.tensor cimport (
 from tensorlab.ops.inner_loops cimport pairwise_sum
 
 from tensorlab.errors import DimensionError, ShapeError, UnsupportedDType
-from tensorlab.ops.normalization import with_edges
 from tensorlab.ops.statistics import var_mean
 
 cdef enum:
@@ -285,11 +284,11 @@ def batch_norm_derivative_x(grad, x, weight, eps, mean, rstd):
 
 @BATCH_NORM.derivative("weight")
 def batch_norm_derivative_weight(grad, x, weight, eps, mean, rstd):
-    return with_edges(run_tuple(BATCH_NORM_BACKWARD_WEIGHT, (grad, x, eps, mean, rstd)), x, weight, None)
+    return run_tuple(BATCH_NORM_BACKWARD_WEIGHT, (grad, x, eps, mean, rstd))
 
 @BATCH_NORM.derivative("bias")
 def batch_norm_derivative_bias(TensorBase grad, x, weight):
-    return with_edges(grad.sum(other_dims(grad.ndim_)), x, weight, None)
+    return grad.sum(other_dims(grad.ndim_))
 
 def batch_norm(TensorBase input not None, TensorBase running_mean, TensorBase running_var, TensorBase weight=None,
                TensorBase bias=None, bint training=False, momentum=0.1, double eps=1e-5):
@@ -416,17 +415,17 @@ def batch_norm_with_derivative_x(TensorBase grad, x, weight, mean, variance, eps
     slope = reciprocal_deviation(variance, eps)
     if weight is not None:
         slope = slope * weight
-    return with_edges((grad * by_channel(slope, grad.ndim_)).to(grad.dtype), x, weight, None)
+    return (grad * by_channel(slope, grad.ndim_)).to(grad.dtype)
 
 @BATCH_NORM_WITH.derivative("weight")
 def batch_norm_with_derivative_weight(TensorBase grad, TensorBase x, weight, mean, variance, eps):
     centred = x - by_channel(mean, x.ndim_)
     out = (grad * centred).sum(other_dims(x.ndim_)) * reciprocal_deviation(variance, eps)
-    return with_edges(out, x, weight, None)
+    return out
 
 @BATCH_NORM_WITH.derivative("bias")
 def batch_norm_with_derivative_bias(TensorBase grad, x, weight):
-    return with_edges(grad.sum(other_dims(grad.ndim_)), x, weight, None)
+    return grad.sum(other_dims(grad.ndim_))
 
 cdef object reciprocal_deviation(TensorBase variance, object eps):
     return (variance.to(dtype_object(kernel_dtype(variance.dtype_))) + eps).rsqrt()

@@ -8,15 +8,13 @@ from libc.math cimport sqrt
 from libc.string cimport memset
 
 cimport tensorlab._core.loops.c_math as c_math
-from tensorlab._core.dispatch.dispatch cimport run_1, run_4, run_tuple
+from tensorlab._core.dispatch.dispatch cimport run_tuple
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_same_place, same_numbers
 from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating, kernel_dtype, real
-from tensorlab._core.graph.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
-from tensorlab._core.loops.iterator cimport copy_into, plain_as, plain_result, put_back
-from tensorlab._core.loops.parallel cimport grain_of, parallel_for, thread_count
-from tensorlab._core.state.modes cimport thread_state
+from tensorlab._core.loops.iterator cimport plain_as, plain_result, put_back
+from tensorlab._core.loops.parallel cimport parallel_for, share_work, thread_count
 from tensorlab._core.tensor cimport TensorBase, make_size, memory_of, result_beside
 from tensorlab.ops.inner_loops cimport pairwise_sum
 
@@ -100,34 +98,6 @@ cdef int check_backward(TensorBase grad, TensorBase x, object normalized_shape, 
     return count
 
 
-# ---------------------------------------------------------------- gradients that depend on what they do not read
-# PyTorch has one node for the three gradients of a norm, so under create_graph each of them requires grad if any of the tensors
-# does from which they could be computed. This op tells autograd of those that a gradient of ours does without.
-cdef Op WITH_EDGES = Op("with_edges(Tensor x, Tensor? a, Tensor? b, Tensor? c) -> Tensor")
-
-@WITH_EDGES.infer
-def with_edges_infer(TensorBase x, a, b, c):
-    return result_beside(x, x.dtype_, x.ndim_, x.sizes)
-
-@WITH_EDGES.kernel
-def with_edges_kernel(TensorBase out, TensorBase x, a, b, c):
-    copy_into(out, x)
-
-@WITH_EDGES.derivative("x")
-def with_edges_derivative_x(grad):
-    return grad
-
-@WITH_EDGES.derivative("a")
-@WITH_EDGES.derivative("b")
-@WITH_EDGES.derivative("c")
-def with_edges_derivative_others(grad):
-    return None
-
-cpdef object with_edges(TensorBase x, TensorBase a, TensorBase b, TensorBase c):
-    """x, as a result that could have been computed from the others."""
-    return run_4(WITH_EDGES, x, a, b, c) if thread_state().grad_enabled and not needs_grad(x) else x
-
-
 cdef struct Job:
     Rows* rows
     rows_loop loop
@@ -138,16 +108,11 @@ cdef void run_share(void* context, ssize begin, ssize end) noexcept nogil:
     job.loop(job.rows, begin, end)
 
 
-cdef int run_rows(Rows* rows, rows_loop loop) except -1:
+cdef void run_rows(Rows* rows, rows_loop loop) noexcept:
     """All rows, split over threads."""
     cdef Job job
     job.rows, job.loop = rows, loop
-    if rows.m * rows.n < 8192:
-        loop(rows, 0, rows.m)
-        return 0
-    with nogil:
-        parallel_for(run_share, &job, rows.m, grain_of(GRAIN, rows.n))
-    return 0
+    share_work(run_share, &job, rows.m, rows.m * rows.n, GRAIN)
 
 
 # ---------------------------------------------------------------- layer_norm: loops
@@ -282,12 +247,11 @@ def layer_norm_derivative_x(grad, x, normalized_shape, weight, bias, eps, mean, 
 
 @LAYER_NORM.derivative("weight")
 def layer_norm_derivative_weight(grad, x, normalized_shape, weight, bias, eps, mean, rstd):
-    by_weight = run_tuple(LAYER_NORM_BACKWARD_WEIGHT, (grad, x, normalized_shape, eps, mean, rstd))
-    return with_edges(by_weight, x, weight, bias)
+    return run_tuple(LAYER_NORM_BACKWARD_WEIGHT, (grad, x, normalized_shape, eps, mean, rstd))
 
 @LAYER_NORM.derivative("bias")
 def layer_norm_derivative_bias(grad, bias_shape, x, weight, bias):
-    total = with_edges(grad.sum_to_size(bias_shape), x, weight, bias)
+    total = grad.sum_to_size(bias_shape)
     return total.clone() if total is grad else total    # a tensor of its own, even of one row
 
 def layer_norm(TensorBase input not None, normalized_shape, TensorBase weight=None, TensorBase bias=None,
@@ -539,21 +503,6 @@ def rms_norm(TensorBase input not None, normalized_shape, TensorBase weight=None
 
 
 # ---------------------------------------------------------------- group_norm: from other ops
-# The weight as it enters the product. Its gradient requires grad, as that of layer_norm's weight does.
-cdef Op GROUP_NORM_WEIGHT = Op("group_norm_weight(Tensor weight) -> Tensor")
-
-@GROUP_NORM_WEIGHT.infer
-def group_norm_weight_infer(TensorBase weight):
-    return result_beside(weight, weight.dtype_, weight.ndim_, weight.sizes)
-
-@GROUP_NORM_WEIGHT.kernel
-def group_norm_weight_kernel(TensorBase out, TensorBase weight):
-    copy_into(out, weight)
-
-@GROUP_NORM_WEIGHT.derivative("weight")
-def group_norm_weight_derivative(grad, weight):
-    return with_edges(grad, weight, None, None)
-
 cdef int check_channels(TensorBase parameter, str name, TensorBase x) except -1:
     """Weight and bias have one number for each channel, in the input's type (float32 beside half types)."""
     check_same_place(x, parameter, "group_norm")
@@ -590,7 +539,7 @@ def group_norm(TensorBase input not None, num_groups, TensorBase weight=None, Te
     channels = [1, input.sizes[1]] + [1] * (input.ndim_ - 2)
     if weight is not None:
         check_channels(weight, "weight", input)
-        out = out * run_1(GROUP_NORM_WEIGHT, weight).reshape(channels)
+        out = out * weight.reshape(channels)
     if bias is not None:
         check_channels(bias, "bias", input)
         out = out + bias.reshape(channels)

@@ -130,13 +130,6 @@ WITHOUT_HISTORY = [
     }.items()
 ]
 
-# the gradients of layer_norm and batch_norm, where they have edges that their formulas do not need
-EDGES = [
-    Sample(
-        "with_edges", lambda T, x, y: REGISTRY["with_edges"](x, y, None, y), normal(3, 4), normal(2)
-    )
-]
-
 
 def attention_backward(T, grad, q, k, v):
     """The gradients of attention in blocks, which are computed where they are not differentiated again."""
@@ -187,4 +180,4 @@ INSIDE = [
     Sample("rsub of tensors", lambda T, x, y: REGISTRY["rsub"](x, y), normal(3, 4), normal(4)),
 ]
 
-OTHER_SAMPLES = RANGES + WITHOUT_HISTORY + EDGES + STEPS + INSIDE + RANDOM + VIEWS + MEMORY
+OTHER_SAMPLES = RANGES + WITHOUT_HISTORY + STEPS + INSIDE + RANDOM + VIEWS + MEMORY

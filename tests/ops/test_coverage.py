@@ -32,10 +32,6 @@ OTHER_FORMULAS = {
         ],
         "PyTorch has none: tests/ops/test_embedding_bag.py",
     ),
-    **{
-        ("with_edges", param): "the gradient is None; the edge is all that counts"
-        for param in "abc"
-    },
 }
 # Ops that samples run, but not on meta: most because their results are as large as values say.
 NEEDS_VALUES = {

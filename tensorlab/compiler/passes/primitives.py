@@ -37,8 +37,7 @@ CALLS = {
     "fractional_max_pool2d fractional_max_pool3d",
     "one pass over memory already, with more state than a row": "cross_entropy cross_entropy_backward "
     "nll_loss nll_loss_backward batch_norm batch_norm_backward batch_norm_backward_weight attention "
-    "attention_backward recurrent_layer recurrent_layer_backward binary_cross_entropy logsumexp "
-    "group_norm_weight",
+    "attention_backward recurrent_layer recurrent_layer_backward binary_cross_entropy logsumexp",
     "places that indices name": "index index_put index_add index_copy index_fill index_select "
     "index_backward index_select_backward gather gather_backward scatter scatter_add scatter_reduce "
     "scatter_value take masked_scatter masked_scatter_backward masked_select embedding embedding_backward "
@@ -65,7 +64,7 @@ CALLS = {
 # What constant folding and simplification replace in any graph, and code generation needn't know.
 GONE = {
     "numbers by now": "zeros_like ones_like full_like zero new_zeros new_ones new_full",
-    "copies and memory that nothing is done with": "empty_like new_empty new_empty_strided lazy_clone with_edges",
+    "copies and memory that nothing is done with": "empty_like new_empty new_empty_strided lazy_clone",
     "several views: each is made alone": "split split_with_sizes unbind",
 }
 

@@ -82,11 +82,6 @@ def there_and_back(make, x, dtype, *_):
     return x.args[0] if wide.is_floating_point and wide.itemsize > narrow.itemsize else None
 
 
-@rule("with_edges", reason="it is x; the others matter to autograd alone")
-def without_edges(make, x, *_):
-    return x
-
-
 @rule("sum_to_size", reason="a sum over no dimension")
 def sum_of_nothing(make, x, size):
     return x  # the Rewriter takes it if it has the form of the sum
