@@ -6,9 +6,6 @@ masks and lists between the brackets pick elements of that view (advanced.pyx), 
 
 Writing x[...] = y writes into the view, so that autograd sees an in-place operation on a view of x.
 """
-from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
-from cpython.slice cimport PySlice_Check
-
 from tensorlab._core.dispatch.dispatch cimport run_2, run_3
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport (
@@ -35,8 +32,7 @@ from tensorlab.ops.indexing.subscripts cimport (
     UNSQUEEZE,
     Subscript,
     plain_subscript,
-    read_int,
-    read_slice,
+    read_items,
     read_subscript,
     view_of,
 )
@@ -99,11 +95,7 @@ cdef int read_view(TensorBase x, object index, Subscript* out) except -1:
     cdef object items = plain_subscript(index) if isinstance(index, tuple) else None
     if items is None:
         raise TypeError(f"getitem: the index must be a tuple, not {type(index).__name__}")
-    if len(items) == 1 and PyLong_CheckExact(items[0]):
-        return read_int(x, as_position(items[0]), out)
-    if len(items) == 1 and PySlice_Check(items[0]):
-        return read_slice(x, items[0], out)
-    if read_subscript(x, <tuple>items, out) is not None:
+    if read_items(x, <tuple>items, out) is not None:
         raise TypeError("getitem: tensors, lists and masks make no view; give ints, slices, None and Ellipsis")
     return 0
 
@@ -170,28 +162,11 @@ def getitem(TensorBase x not None, index):
     """
     cdef Subscript subscript
     cdef list tensors
-    if PyLong_CheckExact(index):
-        if not is_unwatched(x):
-            return run_2(GETITEM_SELECT, x, (index,))
-        read_int(x, as_position(index), &subscript)
-        return as_view(x, view_of(x, &subscript), VIEW_DEFAULT)
     index = plain_subscript(index)
-    if PySlice_Check(index):
-        if not is_unwatched(x):
-            return run_2(GETITEM_SLICE, x, (index,))
-        read_slice(x, index, &subscript)
-        return as_view(x, view_of(x, &subscript), VIEW_DEFAULT)
-    tensors = read_subscript(x, <tuple>index, &subscript)
+    tensors = read_subscript(x, index, &subscript)
     if tensors is not None:
         return run_index(base_of_indexed(x, &subscript, index), tensors)
     return make_view(x, &subscript, index)
-
-
-cdef ssize as_position(object index) except? -1:
-    try:
-        return PyLong_AsSsize_t(index)
-    except OverflowError:
-        raise ValueError(f"index: {index} does not fit in 64 bits") from None
 
 
 cdef TensorBase base_of_indexed(TensorBase x, Subscript* subscript, tuple index):
@@ -226,21 +201,15 @@ def setitem(TensorBase x not None, index, value):
         If the value cannot be broadcast.
     """
     cdef Subscript subscript
-    cdef list tensors = None
+    cdef list tensors
     if not isinstance(value, TensorBase):
         if not is_operand(value):
             raise TypeError(f"setitem: the value must be a number or a Tensor, not {type(value).__name__}")
         check_number(as_number(value), x.dtype_, "setitem")
-    if PyLong_CheckExact(index):
-        read_int(x, as_position(index), &subscript)
-    elif PySlice_Check(index):
-        index = plain_subscript(index)
-        read_slice(x, index, &subscript)
-    elif index is False:
+    if index is False:
         return                                          # selects nothing
-    else:
-        index = (None,) if index is True else plain_subscript(index)        # True selects everything
-        tensors = read_subscript(x, <tuple>index, &subscript)
+    index = (None,) if index is True else plain_subscript(index)            # True selects everything
+    tensors = read_subscript(x, index, &subscript)
     if tensors is not None:
         put_value(base_of_indexed(x, &subscript, index), tensors, value)
     elif active_layers or thread_state().grad_enabled and (

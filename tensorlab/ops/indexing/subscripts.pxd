@@ -17,9 +17,8 @@ cdef struct Subscript:          # the view that the ints, slices, None and Ellip
     ssize[MAX_NDIM] sizes
     ssize[MAX_NDIM] strides
 
-cdef int read_int(TensorBase x, ssize i, Subscript* out) except -1
-cdef int read_slice(TensorBase x, object index, Subscript* out) except -1
 cdef object plain_subscript(object index)
-cdef list read_subscript(TensorBase x, tuple items, Subscript* out)
+cdef list read_subscript(TensorBase x, object index, Subscript* out)
+cdef list read_items(TensorBase x, tuple items, Subscript* out)
 cdef int warn_of_bytes() except -1
 cdef TensorBase view_of(TensorBase x, Subscript* subscript)

@@ -197,7 +197,9 @@ cdef object plain_item(object item):
 
 
 cdef object plain_subscript(object index):
-    """A subscript that the caller cannot change afterwards: a slice, or a tuple as `prepare` describes it, of plain ints."""
+    """A subscript that the caller cannot change afterwards: an int, a slice, or a tuple as `prepare` describes it."""
+    if PyLong_CheckExact(index):
+        return index
     if PySlice_Check(index):
         return index if is_plain_slice(index) else plain_item(index)
     if PyTuple_CheckExact(index):
@@ -209,7 +211,18 @@ cdef object plain_subscript(object index):
     return tuple([plain_item(item) for item in prepare(index)])
 
 
-cdef list read_subscript(TensorBase x, tuple items, Subscript* out):
+cdef list read_subscript(TensorBase x, object index, Subscript* out):
+    """Read a plain subscript. The view goes to `out`; returned are the tensors among the items (read_items), or None."""
+    if PyLong_CheckExact(index):
+        read_int(x, as_position(index), out)
+        return None
+    if PySlice_Check(index):
+        read_slice(x, index, out)
+        return None
+    return read_items(x, <tuple>index, out)
+
+
+cdef list read_items(TensorBase x, tuple items, Subscript* out):
     """Read a plain subscript. The view goes to `out`. Returned are the index tensors as `index` takes them: an entry for each
     dimension of the view up to the last that is indexed (one for all dimensions of a mask), or None if there are none."""
     cdef object item
