@@ -18,7 +18,7 @@ from tensorlab._core.loops.loop_nest cimport (
     next_index,
     start_counter,
 )
-from tensorlab._core.loops.parallel cimport grain_of, parallel_for
+from tensorlab._core.loops.parallel cimport share_work
 from tensorlab._core.tensor cimport TensorBase, memory_of
 
 cdef enum:
@@ -26,7 +26,6 @@ cdef enum:
     GROUP_BYTES = 1 << 19       # buffers of a group should stay in the L2 cache
     PADDING = 16                # elements between buffered slices: 2**k bytes apart they would fight for one cache set
     SMALL_BUFFERS = 4096        # bytes of buffers that are kept on the stack
-    NOGIL_WORK = 8192           # elements from which the GIL is let go
 
 
 # ---------------------------------------------------------------- setting up
@@ -268,14 +267,7 @@ cdef int dim_apply(DimIterator* iter, dim_loop loop, void* parameter, ssize grai
     for i in range(1, iter.ndim):
         if iter.sizes[i] > iter.sizes[job.dim]:
             job.dim = i
-    count = iter.sizes[job.dim]
-    if n < NOGIL_WORK:
-        run_share(&job, 0, count)
-    else:
-        if iter.one_by_one:
-            grain = n                                   # no threads
-        with nogil:
-            parallel_for(run_share, &job, count, grain_of(grain, n // count))
+    share_work(run_share, &job, iter.sizes[job.dim], n, n if iter.one_by_one else grain)
     if job.failed:
         raise MemoryError("not enough memory for the buffers of slices")
     return 0

@@ -25,6 +25,7 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.graph.graph cimport dim_of, ndim_of
 from tensorlab._core.layout cimport plain_ints, shape_text, ssize, wrap_dim
 from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.loops.parallel cimport NOGIL_WORK
 from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
 from tensorlab.ops.dim_iterator cimport STRIP, DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
 from tensorlab.ops.reduction_iterator cimport Reducer, read_dims, reduced_result, run_reduction
@@ -37,7 +38,6 @@ cdef enum:
     LANES = 64
     FEW = 8
     BLOCK = 64                  # elements that are searched at a time
-    NOGIL_WORK = 8192           # elements from which the GIL is let go
     STRETCH = 4096              # of a line whose index is wanted: it stays in the L1 cache until it is searched
 
 cdef extern from *:

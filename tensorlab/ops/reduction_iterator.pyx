@@ -24,14 +24,13 @@ from tensorlab._core.loops.loop_nest cimport (
     next_index,
     start_counter,
 )
-from tensorlab._core.loops.parallel cimport grain_of, parallel_for, thread_count
+from tensorlab._core.loops.parallel cimport NOGIL_WORK, grain_of, parallel_for, thread_count
 from tensorlab._core.tensor cimport TensorBase, give_memory, memory_of, result_beside
 
 from tensorlab.errors import ShapeError
 
 cdef enum:
     BUFFER = 2048               # gathered elements: 16 KiB
-    NOGIL_WORK = 8192           # elements from which the GIL is let go
     GRAIN = 32768               # elements that make a thread worth starting
 
 cdef struct Reduction:

@@ -27,7 +27,7 @@ from tensorlab._core.loops.loop_nest cimport (
     next_index,
     start_counter,
 )
-from tensorlab._core.loops.parallel cimport grain_of, parallel_for
+from tensorlab._core.loops.parallel cimport share_work
 from tensorlab._core.state.devices cimport ON_CPU
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of, staged, tensor_on, unstage
 
@@ -41,7 +41,6 @@ cdef enum:
     TILE_ROWS = 16              # rows of a tile when some operand is transposed: 16 floats are a cache line
     BLOCK = 256                 # rows and columns of a block of such tiles
     SHORT_ROW = 64              # shorter rows are put together to tiles
-    NOGIL_WORK = 8192           # elements from which the GIL is let go
 
 
 # ---------------------------------------------------------------- setting up
@@ -374,11 +373,7 @@ cdef int for_each(TensorIterator* iter, void* loop, ssize grain) except -1:
     iter.ndim = coalesce(iter.ndim, iter.sizes, iter.operands, strides)
     job.iter, job.loop = iter, loop
     n = iter.sizes[0] if iter.ndim > 0 else 1
-    if work < NOGIL_WORK:
-        run_part(&job, 0, n)
-        return 0
-    with nogil:
-        parallel_for(run_part, &job, n, n if iter.one_by_one else grain_of(grain, work // n))
+    share_work(run_part, &job, n, work, work if iter.one_by_one else grain)
     return 0
 
 

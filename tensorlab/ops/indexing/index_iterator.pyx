@@ -37,7 +37,7 @@ from tensorlab._core.loops.loop_nest cimport (
     next_index,
     start_counter,
 )
-from tensorlab._core.loops.parallel cimport grain_of, parallel_for, thread_count
+from tensorlab._core.loops.parallel cimport NOGIL_WORK, grain_of, parallel_for, thread_count
 from tensorlab._core.tensor cimport TensorBase, alias_as, memory_of
 
 from tensorlab.errors import IndexOutOfRange, MemoryLayoutError
@@ -46,7 +46,6 @@ cdef enum:
     AHEAD = 4                   # positions between the prefetch of one and its move
     BLOCK = 512                 # positions whose offsets are made at once
     GRAIN = 16384               # elements that make a thread worth starting
-    NOGIL_WORK = 8192           # elements from which the GIL is let go
 
 ctypedef fused word:            # elements that are only moved need no type, only a size
     uint8_t

@@ -29,7 +29,7 @@ from tensorlab._core.loops.loop_nest cimport (
     next_index,
     start_counter,
 )
-from tensorlab._core.loops.parallel cimport grain_of, parallel_for
+from tensorlab._core.loops.parallel cimport share_work
 from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
 from tensorlab.ops.indexing.index_iterator cimport ADD, TAKE, add_half
 
@@ -37,7 +37,6 @@ from tensorlab.errors import DTypeError, PositionOutOfRange, ShapeError
 
 cdef enum:
     GRAIN = 16384               # elements that make a thread worth starting
-    NOGIL_WORK = 8192           # elements from which the GIL is let go
 
 ctypedef fused word:            # elements that are only moved need no type, only a size
     uint8_t
@@ -260,18 +259,10 @@ cdef bint run_iterator(ScatterGather* iter, scatter_gather_loop loop, bint write
 
     All three have memory: callers ask."""
     cdef Job job
-    cdef ssize n
     job.iter, job.loop, job.failed = iter, loop, False
     job.x, job.index, job.flat = x.data_, <const int64_t*>index.data_, flat.data_
     job.size, job.axis = item_size[x.dtype_], 1 if writes and iter.dim == 0 else 0
-    if index.numel_ < NOGIL_WORK:
-        return run_part(iter, loop, job.x, job.index, job.flat, job.size)
-    with nogil:
-        if job.axis < iter.ndim:
-            n = iter.sizes[job.axis]
-            parallel_for(run_share, &job, n, grain_of(GRAIN, index.numel_ // n))
-        else:
-            job.failed = not run_part(iter, loop, job.x, job.index, job.flat, job.size)
+    share_work(run_share, &job, iter.sizes[job.axis] if job.axis < iter.ndim else 1, index.numel_, GRAIN)
     return not job.failed
 
 
