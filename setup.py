@@ -23,6 +23,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from importlib.metadata import version
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -131,6 +134,20 @@ int main(void) {
 
 def is_set(variable):
     return os.environ.get(variable, "") not in ("", "0")
+
+
+def state():
+    """Describe all that a build in place depends on and makes; one that changed nothing would find the same again."""
+    files = [ROOT / "setup.py", *(ROOT / PACKAGE).rglob("*")]
+    suffixes = (".pyx", ".pxd", ".h", ".so", ".pyd", "setup.py", "scalar.py", "_build_info.py")
+    lines = [f"{path} {path.stat().st_mtime_ns}" for path in files if path.name.endswith(suffixes)]
+    settings = [
+        f"{name}={value}"
+        for name, value in os.environ.items()
+        if name.startswith("TENSORLAB_") or name in ("CC", "CFLAGS", "LDFLAGS", "PATH")
+    ]
+    versions = [sys.version, *(f"{one} {version(one)}" for one in ("cython", "setuptools"))]
+    return "\n".join(sorted([*lines, *settings, *versions]))
 
 
 def find_extensions():
@@ -308,6 +325,23 @@ def capability_builds(compiler, extensions):
     return builds
 
 
+def translate(extension, folder):
+    """Let Cython translate a module, if it has to; returns its C files, and what they were made of.
+
+    It runs in a process of its own, since Cython is a Python program that keeps one processor busy.
+    """
+    from Cython.Build import cythonize
+
+    (made,) = cythonize(
+        [extension],
+        build_dir=folder,
+        compiler_directives=choose_directives(),
+        show_all_warnings=False,
+        quiet=True,
+    )
+    return made.sources, made.depends
+
+
 class BuildExtensions(build_ext):
     """Compile the .pyx files to C, and the C files with flags that the compiler accepts.
 
@@ -340,12 +374,7 @@ class BuildExtensions(build_ext):
 
     build_info = None
 
-    def expected_files(self):
-        return {Path(self.get_ext_fullpath(extension.name)) for extension in self.extensions}
-
     def build_extensions(self):
-        from Cython.Build import cythonize
-
         compiler = Compiler(getattr(self.compiler, "compiler", None) or ["cc"])
         check_compiler(compiler, self.compiler.include_dirs)
         flags, link_flags, facts = choose_flags(compiler)
@@ -353,8 +382,9 @@ class BuildExtensions(build_ext):
         destination = Path(self.build_lib, PACKAGE)
         stamp = destination / "_build_info.py"
         changed = not stamp.exists() or stamp.read_text() != self.build_info
+        expected = {Path(self.get_ext_fullpath(extension.name)) for extension in self.extensions}
         for built in list(destination.rglob("*" + self.get_ext_filename(""))):
-            if changed or built not in self.expected_files():  # its .pyx may be gone
+            if changed or built not in expected:  # its .pyx may be gone
                 built.unlink()
         build_dir = os.path.join(self.build_temp, "cython")  # each kind of build has its own
         if changed:
@@ -362,30 +392,57 @@ class BuildExtensions(build_ext):
             self.write_build_info(destination)
         print(
             f"tensorlab: {facts['compiler']}, {facts['capability']}, "
-            f"threads {'on' if facts['threads'] else 'off'}, {len(self.extensions)} modules",
+            f"threads {'on' if facts['threads'] else 'off'}, {len(self.extensions)} modules"
+            f"{', 2 to 5 minutes' if changed else ''}",
             flush=True,
         )
         loops = write_loops(self.extensions, os.path.join(self.build_temp, "loops"))
-        generated = cythonize(
-            list(self.extensions),
-            build_dir=build_dir,
-            nthreads=self.parallel if len(self.extensions) > 1 else 0,
-            compiler_directives=choose_directives(),
-            show_all_warnings=False,
-        )
-        by_name = {extension.name: extension for extension in generated}
         for extension in self.extensions:
-            extension.sources = by_name[extension.name].sources
-            extension.depends = by_name[extension.name].depends
-            if extension.name in loops:
-                header = loops[extension.name]
-                extension.depends = [*extension.depends, header, *INCLUDED_BY_LOOPS]
-                extension.include_dirs = [*extension.include_dirs, os.path.dirname(header)]
             extension.extra_compile_args = flags
             extension.extra_link_args = link_flags
+        with ProcessPoolExecutor(self.parallel) as translators:
+
+            def build(extension):
+                found = translators.submit(translate, extension, build_dir).result()
+                extension.sources, extension.depends = found
+                if extension.name in loops:
+                    header = loops[extension.name]
+                    extension.depends = [*extension.depends, header, *INCLUDED_BY_LOOPS]
+                    extension.include_dirs = [*extension.include_dirs, os.path.dirname(header)]
+                self.build_extension(extension)
+
+            self.build_all(build, self.extensions)
         if is_set("TENSORLAB_CAPABILITIES"):
-            self.extensions = [*self.extensions, *capability_builds(compiler, self.extensions)]
-        super().build_extensions()
+            more = capability_builds(compiler, self.extensions)
+            self.build_all(self.build_extension, more)
+            self.extensions = [*self.extensions, *more]
+
+    def build_all(self, build, extensions):
+        """Build modules, several at a time, the longest first, and say how far it is."""
+        done = 0
+        start = time.monotonic()
+        with ThreadPoolExecutor(self.parallel) as threads:
+            by_length = sorted(extensions, key=lambda one: -os.path.getsize(one.sources[0]))
+            age = {one.name: self.built_at(one) for one in extensions}
+            jobs = {threads.submit(build, extension): extension for extension in by_length}
+            try:
+                for job in as_completed(jobs):
+                    job.result()
+                    done += 1
+                    if self.built_at(jobs[job]) != age[jobs[job].name]:
+                        seconds = int(time.monotonic() - start)
+                        print(
+                            f"[{done:3}/{len(jobs)}] {seconds // 60}:{seconds % 60:02} "
+                            f"{jobs[job].name}",
+                            flush=True,
+                        )
+            except BaseException:
+                threads.shutdown(cancel_futures=True)
+                raise
+
+    def built_at(self, extension):
+        file = Path(self.get_ext_fullpath(extension.name))
+        return file.stat().st_mtime_ns if file.exists() else None
 
 
 class BuildPython(build_py):
@@ -422,7 +479,12 @@ class BuildPython(build_py):
 
 if __name__ == "__main__":
     os.chdir(ROOT)
-    setup(
-        ext_modules=find_extensions(),
-        cmdclass={"build_ext": BuildExtensions, "build_py": BuildPython},
-    )
+    stamp = ROOT / "build" / "in-place.txt"
+    in_place = "--inplace" in sys.argv
+    if not (in_place and stamp.exists() and stamp.read_text(encoding="utf-8") == state()):
+        setup(
+            ext_modules=find_extensions(),
+            cmdclass={"build_ext": BuildExtensions, "build_py": BuildPython},
+        )
+        if in_place:
+            stamp.write_text(state(), encoding="utf-8")
