@@ -36,17 +36,21 @@ $(READY): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "tensorlab needs Python 3.11 or newer, and found none; install it or name yours: make PYTHON=/path/to/python"; exit 1; }
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "tensorlab needs Python 3.11 or newer, and $(PYTHON) is older or missing; name another: make PYTHON=/path/to/python"; exit 1; }
 	@test -x $(PY) || "$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); echo "$(PYTHON) cannot make a virtual environment; install its venv module (Debian, Ubuntu: apt install python3-venv)"; exit 1; }
-	@echo "Installing into $(VENV) (a few minutes the first time) ..."
 	@$(PY) -m pip install --quiet --upgrade "pip>=25.1"
-	@$(PY) -m pip install --quiet --progress-bar off --group dev
+	@$(PY) tools/install_groups.py dev
 	@$(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' | { read -r site; echo "$(CURDIR)" > "$$site/tensorlab-checkout.pth"; }
 	@printf '#!/bin/sh\nexec "%s" -P -m tensorlab_command "$$@"\n' "$(CURDIR)/$(PY)" > $(VENV)/bin/tensorlab
 	@chmod +x $(VENV)/bin/tensorlab
 	@touch $@
 
-# PyTorch is what the oracle tests and the benchmarks compare with; tensorlab never imports it.
-oracle: $(READY)
-	@$(PY) -c 'import torch' 2>/dev/null || { echo "Installing PyTorch ..."; $(PY) -m pip install --quiet --progress-bar off --group oracle; }
+# What only some targets need comes with them.  PyTorch is what the oracle tests and the benchmarks compare
+# with; tensorlab never imports it.
+$(VENV)/.ready-%: pyproject.toml | $(READY)
+	@$(PY) tools/install_groups.py $*
+	@touch $@
+
+oracle: $(VENV)/.ready-oracle
+packages: oracle $(VENV)/.ready-lint $(VENV)/.ready-book
 
 # ---------------------------------------------------------------- build and test
 
@@ -56,7 +60,7 @@ build: $(READY)
 test: build
 	@$(PY) -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
-lint: build
+lint: build $(VENV)/.ready-lint
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cython-lint tensorlab
@@ -65,14 +69,14 @@ lint: build
 	$(PY) -m mypy
 	$(PY) -m pytest -q tests/test_architecture.py tests/test_stubs.py
 
-stubs: build
+stubs: build $(VENV)/.ready-lint
 	@$(PY) docs/make_stubs.py
 
 bench: build oracle
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(PY) $$file || exit 1; done
 
 # What chapters show of PyTorch and of planted bugs, beside each chapter that does.
-record: build oracle
+record: build packages
 	@for file in chapters/*/record.py; do $(PY) $$file || exit 1; done
 	@$(PY) tools/cells_in_pytorch.py
 
@@ -91,7 +95,7 @@ debug: $(READY)
 		"$(CURDIR)/$(PY)" -m pytest -p no:cacheprovider --ignore tests/book --ignore tests/learn --ignore tests/cli --ignore tests/test_architecture.py $(ARGS); \
 		status=$$?; if grep -qs "ERROR: \|runtime error" reports/*; then cat reports/*; exit 1; else exit $$status; fi
 
-nightly: oracle build
+nightly: packages build
 	TENSORLAB_REQUIRE_ORACLE=1 $(PY) -m pytest -n $(JOBS) --dist worksteal -m "nightly or not nightly"
 	$(PY) tools/repeat_faults.py 200
 	$(PY) tools/random_programs.py --number 100000
@@ -114,7 +118,7 @@ doctor: $(READY)
 
 # ---------------------------------------------------------------- the book
 
-book-html: build
+book-html: build $(VENV)/.ready-book
 	@$(PY) docs/build_book.py
 
 book: book-html

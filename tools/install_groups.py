@@ -18,7 +18,9 @@ GROUPS = {
     "book": (130, "what making the book needs"),
     "oracle": (190, "PyTorch, which the tests compare with"),
 }
-FETCHED = re.compile(r"^\s*(?:Downloading|Using cached) (\S+?)-\d\S* \(([\d.]+) (kB|MB)")
+FOUND = re.compile(
+    r"^(?:Collecting ([\w.-]+)|\s*(?:Downloading|Using cached) \S+ \(([\d.]+) (kB|MB))"
+)
 
 
 def install(groups):
@@ -31,15 +33,18 @@ def install(groups):
     pip = subprocess.Popen(
         command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace"
     )
-    output, packages, fetched, shown = [], 0, 0.0, 0.0
+    output, packages, fetched, shown, name = [], 0, 0.0, 0.0, ""
     for line in pip.stdout:
         output.append(line)
-        if found := FETCHED.match(line):
-            packages += 1
-            fetched += float(found[2]) / (1000 if found[3] == "kB" else 1)
+        if found := FOUND.match(line):
+            if found[1]:
+                packages += 1
+                name = found[1]
+            else:
+                fetched += float(found[2]) / (1000 if found[3] == "kB" else 1)
             if sys.stdout.isatty() or time.monotonic() > shown + 5:
                 shown = time.monotonic()
-                say(f"  {packages} packages, {fetched:.0f} of {megabytes} MB: {found[1]}")
+                say(f"  {packages} packages, {fetched:.0f} of {megabytes} MB: {name}")
         elif line.startswith("Installing collected packages"):
             say(f"  {line.count(',') + 1} packages are being unpacked")
     if sys.stdout.isatty():

@@ -10,8 +10,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "docs/_ext")]
 
-pytest.importorskip("sphinx", reason="it makes the pages")
-
 from op_facts import facts, families, title_of  # noqa: E402
 from op_pages import op_of, some_of  # noqa: E402
 from sphinx.application import Sphinx  # noqa: E402
