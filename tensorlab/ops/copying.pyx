@@ -59,7 +59,8 @@ cdef enum:
 
 
 # ---------------------------------------------------------------- clone
-cdef Op CLONE = Op("clone(Tensor x, *, MemoryFormat? memory_format=None) -> Tensor")
+cdef Op CLONE = Op("clone(Tensor x, *, MemoryFormat? memory_format=None) -> Tensor",
+                   is_copy=True)
 
 @CLONE.derivative("x")
 def clone_derivative(grad):
@@ -142,7 +143,8 @@ def is_contiguous(TensorBase input not None, memory_format=contiguous_format):
 
 # ---------------------------------------------------------------- to
 cdef Op TO_COPY = Op("to_copy(Tensor x, *, ScalarType? dtype=None, Device? device=None, "
-                     "MemoryFormat? memory_format=None) -> Tensor")
+                     "MemoryFormat? memory_format=None) -> Tensor",
+                     is_copy=True)
 
 @TO_COPY.derivative("x")
 def to_copy_derivative(grad):
@@ -150,7 +152,8 @@ def to_copy_derivative(grad):
 
 # the same to types that have no gradient: it ends the history
 cdef Op TO_INTEGERS = Op("to_integers(Tensor x, *, ScalarType? dtype=None, Device? device=None, "
-                         "MemoryFormat? memory_format=None) -> Tensor")
+                         "MemoryFormat? memory_format=None) -> Tensor",
+                         is_copy=True)
 
 @TO_COPY.infer
 @TO_INTEGERS.infer

@@ -90,7 +90,8 @@ def empty(*sizes, size=None, out=None, dtype=None, layout=None, device=None,
 
 
 cdef Op ZEROS = Op("zeros(int[] size, *, ScalarType? dtype=None, Device? device=None) "
-                   "-> Tensor")
+                   "-> Tensor",
+                   fills_with=0)
 
 @ZEROS.infer
 def zeros_infer(size, dtype, device):
@@ -117,7 +118,8 @@ def zeros(*sizes, size=None, out=None, dtype=None, layout=None, device=None,
     return apply_flags(made, requires_grad, "zeros")
 
 
-cdef Op ONES = Op("ones(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
+cdef Op ONES = Op("ones(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
+                  fills_with=1)
 
 @ONES.infer
 def ones_infer(size, dtype, device):
@@ -161,7 +163,8 @@ cdef object read_fill_value(object value, str where):
 
 
 cdef Op FULL = Op("full(int[] size, Scalar fill_value, *, ScalarType? dtype=None, "
-                  "Device? device=None) -> Tensor")
+                  "Device? device=None) -> Tensor",
+                  fills_with="fill_value")
 
 @FULL.infer
 def full_infer(size, fill_value, dtype, device):
@@ -279,9 +282,12 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None,
 cdef str LIKE = ("*, ScalarType? dtype=None, Device? device=None, "
                  "MemoryFormat? memory_format=None) -> Tensor")
 cdef Op EMPTY_LIKE = Op("empty_like(Tensor x, " + LIKE)
-cdef Op ZEROS_LIKE = Op("zeros_like(Tensor x, " + LIKE)
-cdef Op ONES_LIKE = Op("ones_like(Tensor x, " + LIKE)
-cdef Op FULL_LIKE = Op("full_like(Tensor x, Scalar fill_value, " + LIKE)
+cdef Op ZEROS_LIKE = Op("zeros_like(Tensor x, " + LIKE,
+                        fills_with=0)
+cdef Op ONES_LIKE = Op("ones_like(Tensor x, " + LIKE,
+                       fills_with=1)
+cdef Op FULL_LIKE = Op("full_like(Tensor x, Scalar fill_value, " + LIKE,
+                       fills_with="fill_value")
 
 @EMPTY_LIKE.infer
 def empty_like_infer(TensorBase x, dtype, device, memory_format):
@@ -356,10 +362,13 @@ def full_like(TensorBase input not None, fill_value, *, dtype=None, layout=None,
 # ---------------------------------------------------------------- with another tensor's dtype
 # Ops of their own, so that a layer sees the tensor that they are made beside.
 cdef Op NEW_EMPTY = Op("new_empty(Tensor x, int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
-cdef Op NEW_ZEROS = Op("new_zeros(Tensor x, int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
-cdef Op NEW_ONES = Op("new_ones(Tensor x, int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
+cdef Op NEW_ZEROS = Op("new_zeros(Tensor x, int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
+                       fills_with=0)
+cdef Op NEW_ONES = Op("new_ones(Tensor x, int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
+                      fills_with=1)
 cdef Op NEW_FULL = Op("new_full(Tensor x, int[] size, Scalar fill_value, *, ScalarType? dtype=None, "
-                      "Device? device=None) -> Tensor")
+                      "Device? device=None) -> Tensor",
+                      fills_with="fill_value")
 cdef Op NEW_EMPTY_STRIDED = Op("new_empty_strided(Tensor x, int[] size, int[] stride, *, "
                                "ScalarType? dtype=None, Device? device=None) -> Tensor")
 

@@ -130,7 +130,8 @@ cdef object zeros_in_place_of(object grad):
     """The gradient of what is overwritten: zeros in the layout of `grad`, a constant to autograd."""
     return run_1(ZERO, grad.detach())
 
-cdef Op FILL = Op("fill(Tensor x, Scalar value) -> Tensor")
+cdef Op FILL = Op("fill(Tensor x, Scalar value) -> Tensor",
+                  fills_with="value")
 
 @FILL.derivative("x")
 def fill_derivative_x(grad):
@@ -219,7 +220,8 @@ def fill(TensorBase input not None, value):
     return run_2(FILL, input, value)
 
 
-cdef Op ZERO = Op("zero(Tensor x) -> Tensor")
+cdef Op ZERO = Op("zero(Tensor x) -> Tensor",
+                  fills_with=0)
 
 @ZERO.derivative("x")
 def zero_derivative(grad):

@@ -104,7 +104,8 @@ set_end_sharing(end_sharing)
 
 
 # ---------------------------------------------------------------- _lazy_clone
-cdef Op LAZY_CLONE = Op("lazy_clone(Tensor x) -> Tensor")
+cdef Op LAZY_CLONE = Op("lazy_clone(Tensor x) -> Tensor",
+                        rearranges=True)
 
 @LAZY_CLONE.derivative("x")
 def lazy_clone_derivative(grad):

@@ -199,7 +199,8 @@ cdef Op BCE_OF_PROBABILITIES = Op(
     dtype="promote", scalar={"floating": "cross_entropy#(x, y)"},
     grain=8192)
 
-cdef Op BINARY_CROSS_ENTROPY = Op("binary_cross_entropy(Tensor x, Tensor y) -> Tensor")
+cdef Op BINARY_CROSS_ENTROPY = Op("binary_cross_entropy(Tensor x, Tensor y) -> Tensor",
+                                  checks_values=True)
 
 @BINARY_CROSS_ENTROPY.compose
 def binary_cross_entropy_of(TensorBase x, TensorBase y):

@@ -34,7 +34,8 @@ from tensorlab.errors import ShapeError, UnsupportedDType
 
 
 # ---------------------------------------------------------------- flip
-cdef Op FLIP = Op("flip(Tensor x, int[] dims) -> Tensor")
+cdef Op FLIP = Op("flip(Tensor x, int[] dims) -> Tensor",
+                  rearranges=True)
 
 @FLIP.derivative("x")
 def flip_derivative(grad, dims):
@@ -156,7 +157,8 @@ def rot90(TensorBase input not None, k=1, dims=(0, 1)):
 
 
 # ---------------------------------------------------------------- roll
-cdef Op ROLL = Op("roll(Tensor x, int[] shifts, int[] dims) -> Tensor")
+cdef Op ROLL = Op("roll(Tensor x, int[] shifts, int[] dims) -> Tensor",
+                  rearranges=True)
 
 @ROLL.derivative("x")
 def roll_derivative(grad, shifts, dims):
@@ -226,7 +228,8 @@ cdef TensorBase flat(TensorBase x):
 
 
 # ---------------------------------------------------------------- repeat
-cdef Op REPEAT = Op("repeat(Tensor x, int[] repeats) -> Tensor")
+cdef Op REPEAT = Op("repeat(Tensor x, int[] repeats) -> Tensor",
+                    rearranges=True)
 
 @REPEAT.derivative("x")
 def repeat_derivative(grad, x_shape, repeats):
@@ -327,7 +330,8 @@ def tile(TensorBase input not None, *sizes, dims=None):
 
 
 # ---------------------------------------------------------------- repeat_interleave
-cdef Op REPEAT_INTERLEAVE = Op("repeat_interleave(Tensor repeats, *, int? output_size=None) -> Tensor")
+cdef Op REPEAT_INTERLEAVE = Op("repeat_interleave(Tensor repeats, *, int? output_size=None) -> Tensor",
+                               checks_values=True)
 
 @REPEAT_INTERLEAVE.kernel
 def repeat_interleave_kernel(TensorBase repeats, output_size):

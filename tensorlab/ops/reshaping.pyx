@@ -180,7 +180,8 @@ def view_dtype_infer(TensorBase x, dtype):
 
 # ---------------------------------------------------------------- reshape
 # where it has to copy
-cdef Op RESHAPE = Op("reshape(Tensor x, int[] shape) -> Tensor", node="UnsafeViewBackward0")
+cdef Op RESHAPE = Op("reshape(Tensor x, int[] shape) -> Tensor", node="UnsafeViewBackward0",
+                     rearranges=True)
 
 @RESHAPE.derivative("x")
 def reshape_derivative(grad, x_shape):

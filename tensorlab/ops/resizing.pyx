@@ -70,7 +70,8 @@ def resize_as_(TensorBase input not None, TensorBase the_template not None, *, m
 
 # ---------------------------------------------------------------- set_
 cdef Op SET_ = Op("set_(Tensor(a!) x, Any source=None, int storage_offset=0, int[]? size=None, int[]? stride=None) -> Tensor(a!)",
-                  records_itself=True)
+                  records_itself=True,
+                  counts_from_storage=True)
 
 @SET_.compose
 def set_in_place(TensorBase x, source, storage_offset, size, stride):

@@ -101,7 +101,8 @@ cdef TensorBase in_type(TensorBase x, int dtype):
 
 # ---------------------------------------------------------------- searchsorted
 cdef Op SEARCHSORTED = Op("searchsorted(Tensor sorted_sequence, Tensor values, *, bool out_int32=False, bool right=False, "
-                          "Tensor? sorter=None) -> Tensor")
+                          "Tensor? sorter=None) -> Tensor",
+                          checks_values=True)
 
 cdef bint have_same_rows(TensorBase x, TensorBase y) noexcept:
     """Are the sizes equal but for the last dimension?"""

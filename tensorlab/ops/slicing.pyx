@@ -32,7 +32,8 @@ from tensorlab.errors import ArgumentTypeError, DimensionError, IndexOutOfRange,
 
 
 # ---------------------------------------------------------------- view_backward
-cdef Op VIEW_BACKWARD = Op("view_backward(Tensor grad, int[] shape, Any view, Any where) -> Tensor")
+cdef Op VIEW_BACKWARD = Op("view_backward(Tensor grad, int[] shape, Any view, Any where) -> Tensor",
+                           counts_from_storage=True)
 
 @VIEW_BACKWARD.derivative("grad")
 def view_backward_derivative(grad, view, where):

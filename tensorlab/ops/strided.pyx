@@ -123,7 +123,8 @@ cdef int accumulate_into(TensorBase out, TensorBase x) except -1:
 # ---------------------------------------------------------------- as_strided
 # x_stride and x_offset are those of x, which its derivative needs
 cdef Op AS_STRIDED = Op("as_strided(Tensor(a) x, int[] size, int[] stride, int storage_offset, int[] x_stride, "
-                        "int x_offset) -> Tensor(a)")
+                        "int x_offset) -> Tensor(a)",
+                        counts_from_storage=True)
 
 @AS_STRIDED.derivative("x")
 def as_strided_derivative(grad, x_shape, size, stride, storage_offset, x_stride, x_offset):
@@ -190,7 +191,8 @@ def as_strided_(TensorBase self not None, size, stride, storage_offset=None):
 
 # ---------------------------------------------------------------- restride
 cdef Op RESTRIDE = Op("restride(Tensor x, int[] size, int[] stride, int offset, int[] target_size, int[] target_stride, "
-                      "int target_offset, bool divides_by_target) -> Tensor")
+                      "int target_offset, bool divides_by_target) -> Tensor",
+                      counts_from_storage=True)
 
 @RESTRIDE.derivative("x")
 def restride_derivative(grad, size, stride, offset, target_size, target_stride, target_offset, divides_by_target):

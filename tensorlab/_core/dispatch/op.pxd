@@ -74,6 +74,7 @@ cdef class Op:
     # iterator.pxd); NULL: not implemented for that type
     cdef void* loops[NUM_DTYPES]
     cdef ssize grain                    # elements that make a thread worth starting
+    cdef readonly dict facets           # name: what the compiler and others know of it (facets.py)
     cdef readonly dict derivatives      # parameter name: formula, for the documentation
     # one entry for each derivative, in the order of declaration:
     cdef int derivative_count

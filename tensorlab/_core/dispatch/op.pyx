@@ -40,6 +40,12 @@ public function, which calls `run_unary(TANH, input, out)`, and `tanh_ = inplace
 the formula when tensorlab is built; `set_loops`, at the end of the file, hands them over. What a formula cannot say (a call of
 SciPy, a search of the row for special arguments) is a loop in the block, given by `floating_loops`.
 
+Facets. All else that somebody needs to know of an op is a keyword of its declaration, or registered on it by a file
+beside: that its kernel checks values, what it is made of, how a view changes places. A package that needs to know
+something new, such as a batching rule, declares it by one line, `batching = Facet("batching")`, asks `batching.of(op)`,
+and gives ops their rules: `@batching("cumsum")`. A function as second argument derives the rule of an op that has none of
+its own. facets.py explains it.
+
 "Adding an op" in CONTRIBUTING.md lists what an op touches besides its block.
 """
 cimport cython
@@ -51,12 +57,12 @@ from tensorlab._core.dtypes cimport FLOAT32, FLOAT64
 from tensorlab._core.state.devices cimport MAX_DEVICES, ON_CPU, SHELL
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase
 
+from tensorlab._core.dispatch.facets import FACETS, REGISTRY
 from tensorlab._core.dispatch.schema import in_place as in_place_schema
 from tensorlab._core.dispatch.schema import parse, spell
 from tensorlab._core.state.devices import device_names
 from tensorlab.errors import DeviceError
 
-REGISTRY = {}                   # name: Op
 DTYPE_RULES = {"promote": PROMOTE, "floating": FLOATING, "compare": COMPARE}
 
 
@@ -79,14 +85,22 @@ cdef class Op:
     is_modular : bool, whether integers are calculated modulo 2**bits, as sums, products and bits are: there a number that is
         outside of the integer type may be wrapped first, with the same result. Elsewhere such a number is an error
     exact_out : bool, whether out= must have exactly the type of the result, where PyTorch does not cast
+    facets : what else is to be known of it, by the names of facets (facets.py), such as `checks_values=True`
     """
+
+    def __cinit__(self):
+        self.facets = {}
 
     def __init__(self, str schema, *, str dtype=None, object scalar=None, str node=None, dict public=None, dict constants=None,
                  Py_ssize_t grain=32768, wraps_numbers=None, bint is_modular=False, bint exact_out=False,
-                 int differentiable=MAX_RESULTS, bint records_itself=False):
+                 int differentiable=MAX_RESULTS, bint records_itself=False, **facets):
         name, _, rest = schema.partition("(")
         if name in REGISTRY:
             raise ValueError(f"Op: {name} is declared twice")
+        for facet in facets:
+            if facet not in FACETS:
+                raise TypeError(f"Op {name}: {facet!r} is neither an argument of Op nor a facet; those are {', '.join(FACETS)}")
+        self.facets = facets
         self.name = name
         self.schema = schema
         self.differentiable = differentiable

@@ -42,6 +42,7 @@ from tensorlab._core.loops.iterator cimport (
 from tensorlab._core.state.devices cimport ON_CPU, ON_META
 from tensorlab._core.tensor cimport TensorBase, check_writable, staged, unstage
 
+from tensorlab._core.dispatch.facets import takes_numbers_only
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
 
 cdef enum:
@@ -158,9 +159,6 @@ cdef int check_target(Op op, PyObject** operands, int n, TensorBase out, int ndi
     return 0
 
 
-# PyTorch's arithmetic, alone among its functions, also takes numbers only, and answers with a 0-d tensor.
-cdef frozenset TAKES_NUMBERS_ONLY = frozenset(["add", "add_scaled", "sub", "mul", "div", "div_floor"])
-
 cdef int check_operands(Op op, PyObject** operands, int n) except -1:
     """Every operand is a tensor or a number, and one is a tensor."""
     cdef bint has_tensor = False
@@ -170,7 +168,7 @@ cdef int check_operands(Op op, PyObject** operands, int n) except -1:
             raise TypeError(f"{op.name}: argument {op.params[k]!r} must be a Tensor or a number, not "
                             f"{type(<object>operands[k]).__name__}")
         has_tensor = has_tensor or isinstance(<object>operands[k], TensorBase)
-    if not has_tensor and op.name not in TAKES_NUMBERS_ONLY:
+    if not has_tensor and not takes_numbers_only.of(op):
         kinds = " and ".join([type(<object>operands[k]).__name__ for k in range(n)])
         raise TypeError(f"{op.name}: the operands are {kinds}; one must be a Tensor")
     return 0

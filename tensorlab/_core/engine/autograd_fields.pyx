@@ -239,7 +239,8 @@ def register_post_accumulate_grad_hook(TensorBase self not None, hook):
 
 
 # ---------------------------------------------------------------- outside the graph
-cdef Op DETACH = Op("detach(Tensor(a) x) -> Tensor(a)", records_itself=True)       # that is, not at all
+cdef Op DETACH = Op("detach(Tensor(a) x) -> Tensor(a)", records_itself=True,       # that is, not at all
+                    forgets_history=True)
 
 @DETACH.infer
 def detach_infer(TensorBase x):
@@ -278,7 +279,8 @@ def detach_(TensorBase self not None):
     return run_1(DETACH_, self)
 
 
-cdef Op DATA = Op("data(Tensor(a) x) -> Tensor(a)", records_itself=True)       # not at all, either
+cdef Op DATA = Op("data(Tensor(a) x) -> Tensor(a)", records_itself=True,       # not at all, either
+                  forgets_history=True)
 
 cdef TensorBase data_kernel(TensorBase x):
     cdef TensorBase out = alias(x)

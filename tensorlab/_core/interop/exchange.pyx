@@ -79,10 +79,10 @@ cdef object read_element(const void* address, int dtype):
     return <double>x
 
 
-cdef Op ITEM = Op("item(Tensor x) -> Scalar")
-cdef Op TRUTH = Op("truth(Tensor x) -> bool")
-cdef Op TOLIST = Op("tolist(Tensor x) -> Any")
-cdef Op SIZES = Op("sizes(Tensor x) -> int[]")         # the shape, where it depends on values
+cdef Op ITEM = Op("item(Tensor x) -> Scalar", reads_values=True)
+cdef Op TRUTH = Op("truth(Tensor x) -> bool", reads_values=True)
+cdef Op TOLIST = Op("tolist(Tensor x) -> Any", reads_values=True)
+cdef Op SIZES = Op("sizes(Tensor x) -> int[]", reads_values=True)          # the shape, where it depends on values
 
 VALUE_READS = frozenset(("item", "truth", "tolist", "sizes"))
 

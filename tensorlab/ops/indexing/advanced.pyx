@@ -352,7 +352,8 @@ cdef TensorBase index_result(TensorBase x, list indices, str where):
     plan_result(&plan, tensors)
     return indexed_result(x, &plan, tensors)
 
-cdef Op INDEX = Op("index(Tensor x, Tensor?[] indices) -> Tensor")
+cdef Op INDEX = Op("index(Tensor x, Tensor?[] indices) -> Tensor",
+                   checks_values=True)
 
 @INDEX.derivative("x")
 def index_derivative(grad, indices, x_shape):
@@ -444,7 +445,8 @@ cdef int check_types(TensorBase x, TensorBase values, str where) except -1:
     return 0
 
 
-cdef Op INDEX_PUT = Op("index_put(Tensor x, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor")
+cdef Op INDEX_PUT = Op("index_put(Tensor x, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
+                       checks_values=True)
 
 @INDEX_PUT.derivative("x")
 def index_put_derivative_x(grad, indices, accumulate):

@@ -48,7 +48,8 @@ cdef int in_shape(TensorBase index, ssize width, ssize* sizes) except -1:
 
 
 # ---------------------------------------------------------------- embedding
-cdef Op EMBEDDING = Op("embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False) -> Tensor")
+cdef Op EMBEDDING = Op("embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False) -> Tensor",
+                       checks_values=True)
 
 @EMBEDDING.derivative("weight")
 def embedding_derivative(grad, indices, padding_idx, scale_grad_by_freq, weight_shape):
@@ -218,7 +219,8 @@ def embedding(TensorBase input not None, TensorBase weight not None, padding_idx
 
 
 # ---------------------------------------------------------------- one_hot
-cdef Op ONE_HOT = Op("one_hot(Tensor x, int num_classes=-1) -> Tensor")
+cdef Op ONE_HOT = Op("one_hot(Tensor x, int num_classes=-1) -> Tensor",
+                     checks_values=True)
 
 cdef int one_hot_sizes(TensorBase x, ssize classes, ssize* sizes) except -1:
     cdef int d

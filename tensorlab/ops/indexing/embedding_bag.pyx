@@ -269,7 +269,8 @@ cdef TensorBase begin_job(Bags* job, TensorBase rows, TensorBase indices, Tensor
 
 # ---------------------------------------------------------------- embedding_bag
 cdef Op EMBEDDING_BAG = Op("embedding_bag(Tensor weight, Tensor indices, Tensor offsets, Tensor? per_sample_weights=None, "
-                           "bool mean=False, int padding_idx=-1, bool scale_grad_by_freq=False) -> Tensor")
+                           "bool mean=False, int padding_idx=-1, bool scale_grad_by_freq=False) -> Tensor",
+                           checks_values=True)
 
 @EMBEDDING_BAG.derivative("weight")
 def embedding_bag_derivative(grad, indices, offsets, per_sample_weights, mean, padding_idx, scale_grad_by_freq, weight_shape):

@@ -162,7 +162,8 @@ cdef int write_slices(TensorBase x, int dim, TensorBase index, TensorBase source
 
 
 # ---------------------------------------------------------------- index_select
-cdef Op INDEX_SELECT = Op("index_select(Tensor x, int dim, Tensor index) -> Tensor")
+cdef Op INDEX_SELECT = Op("index_select(Tensor x, int dim, Tensor index) -> Tensor",
+                          checks_values=True)
 
 @INDEX_SELECT.derivative("x")
 def index_select_derivative(grad, dim, index, x_shape):
@@ -287,7 +288,8 @@ cdef TensorBase scaled(TensorBase source, object factor):
 
 
 # ---------------------------------------------------------------- index_add
-cdef Op INDEX_ADD = Op("index_add(Tensor x, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor")
+cdef Op INDEX_ADD = Op("index_add(Tensor x, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
+                       checks_values=True)
 
 @INDEX_ADD.derivative("x")
 def index_add_derivative_x(grad):
@@ -352,7 +354,8 @@ def index_add_(TensorBase input not None, dim, index, source, *, alpha=1):
 
 
 # ---------------------------------------------------------------- index_copy
-cdef Op INDEX_COPY = Op("index_copy(Tensor x, int dim, Tensor index, Tensor source) -> Tensor")
+cdef Op INDEX_COPY = Op("index_copy(Tensor x, int dim, Tensor index, Tensor source) -> Tensor",
+                        checks_values=True)
 
 @INDEX_COPY.derivative("x")
 def index_copy_derivative_x(grad, dim, index):
@@ -411,7 +414,8 @@ def index_copy_(TensorBase input not None, dim, index, source):
 
 
 # ---------------------------------------------------------------- index_fill
-cdef Op INDEX_FILL = Op("index_fill(Tensor x, int dim, Tensor index, Scalar value) -> Tensor")
+cdef Op INDEX_FILL = Op("index_fill(Tensor x, int dim, Tensor index, Scalar value) -> Tensor",
+                        checks_values=True)
 
 @INDEX_FILL.derivative("x")
 def index_fill_derivative_x(grad, dim, index):
@@ -518,7 +522,8 @@ def index_fill_(TensorBase input not None, dim, index, value):
 
 
 # ---------------------------------------------------------------- take
-cdef Op TAKE_OP = Op("take(Tensor x, Tensor index) -> Tensor")
+cdef Op TAKE_OP = Op("take(Tensor x, Tensor index) -> Tensor",
+                     checks_values=True)
 
 @TAKE_OP.derivative("x")
 def take_derivative(grad, x, index):                    # saves x, as PyTorch does

@@ -81,7 +81,8 @@ def masked_select(TensorBase input not None, mask, *, out=None):
 
 
 # ---------------------------------------------------------------- masked_scatter
-cdef Op MASKED_SCATTER = Op("masked_scatter(Tensor x, Tensor mask, Tensor source) -> Tensor")
+cdef Op MASKED_SCATTER = Op("masked_scatter(Tensor x, Tensor mask, Tensor source) -> Tensor",
+                            checks_values=True)
 
 @MASKED_SCATTER.derivative("x")
 def masked_scatter_derivative_x(grad, mask):

@@ -228,7 +228,8 @@ cdef object arrivals(object like, int dim, object index, bint include_self, obje
 
 # ---------------------------------------------------------------- scatter_reduce
 cdef Op SCATTER_REDUCE = Op("scatter_reduce(Tensor x, int dim, Tensor index, Tensor src, str reduce, *, "
-                            "bool include_self=True) -> Tensor")
+                            "bool include_self=True) -> Tensor",
+                            checks_values=True)
 
 @SCATTER_REDUCE.derivative("x")
 def scatter_reduce_derivative_x(grad, out, x, dim, index, src, reduce, include_self):

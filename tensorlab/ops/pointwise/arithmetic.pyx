@@ -26,7 +26,8 @@ cdef extern from "arithmetic_loops.h":      # made from the expressions below: _
 
 # ---------------------------------------------------------------- add
 cdef Op ADD = Op("add(Tensor x, Tensor y) -> Tensor", dtype="promote",
-                 scalar={"bool": "x | y", "number": "x + y"}, is_modular=True)
+                 scalar={"bool": "x | y", "number": "x + y"}, is_modular=True,
+                 takes_numbers_only=True)
 
 @ADD.derivative("x")
 def add_derivative_x(grad):
@@ -90,7 +91,8 @@ cdef Op ADD_SCALED = Op("add_scaled(Tensor x, Tensor y, Scalar alpha) -> Tensor"
                         scalar={"bool": "x | (alpha & y)",
                                 "floating": "fma@(alpha, y, x)",
                                 "integer": "alpha * y + x"},
-                        node="AddBackward0")
+                        node="AddBackward0",
+                        takes_numbers_only=True)
 
 @ADD_SCALED.derivative("x")
 def add_scaled_derivative_x(grad):
@@ -129,7 +131,8 @@ def sub_scaled_derivative_y(grad, alpha):
 
 # ---------------------------------------------------------------- sub
 cdef Op SUB = Op("sub(Tensor x, Tensor y) -> Tensor", dtype="promote",
-                 scalar={"number": "x - y"}, is_modular=True)
+                 scalar={"number": "x - y"}, is_modular=True,
+                 takes_numbers_only=True)
 
 @SUB.derivative("x")
 def sub_derivative_x(grad):
@@ -223,7 +226,8 @@ def sub_operator_(TensorBase x not None, y):
 
 # ---------------------------------------------------------------- mul
 cdef Op MUL = Op("mul(Tensor x, Tensor y) -> Tensor", dtype="promote",
-                 scalar={"bool": "x & y", "number": "x * y"}, is_modular=True)
+                 scalar={"bool": "x & y", "number": "x * y"}, is_modular=True,
+                 takes_numbers_only=True)
 
 @MUL.derivative("x")
 def mul_derivative_x(grad, y):

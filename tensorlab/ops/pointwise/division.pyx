@@ -27,7 +27,8 @@ cdef extern from "division_loops.h":        # made from the expressions below: _
 
 
 # ---------------------------------------------------------------- div
-cdef Op DIV = Op("div(Tensor x, Tensor y) -> Tensor", dtype="floating", scalar="x / y")
+cdef Op DIV = Op("div(Tensor x, Tensor y) -> Tensor", dtype="floating", scalar="x / y",
+                 takes_numbers_only=True)
 
 @DIV.derivative("x")
 def div_derivative_x(grad, y):
@@ -150,7 +151,8 @@ cdef int check_divisors(TensorBase y, str where) except -1:
                              f"or replace the zeros first")
     return 0
 
-cdef Op CHECK_DIVISORS = Op("check_divisors(Tensor y, str where) -> Tensor")
+cdef Op CHECK_DIVISORS = Op("check_divisors(Tensor y, str where) -> Tensor",
+                            checks_values=True)
 
 @CHECK_DIVISORS.infer
 def check_divisors_infer(TensorBase y, where):
@@ -190,7 +192,8 @@ cdef Op DIV_FLOOR = Op(
                                 unless="is_huge_quotient#(x, y)",
                                 otherwise="div_floor_real#(x, y, (T)fmod(x, y))"),
             "integer": "div_floor_integer#(x, y)"},
-    node="DivBackward2", grain=8192)
+    node="DivBackward2", grain=8192,
+    takes_numbers_only=True)
 
 @DIV_FLOOR.derivative("x")
 def div_floor_derivative_x(grad):
