@@ -52,6 +52,7 @@ class OpFacts:
             words.append("shares memory with its first argument")
         if self.op.is_pointwise:
             words.append(f"pointwise, type of the result: {RULES[self.op.dtype_rule]}")
+        words += [name.replace("_", " ") for name, value in self.op.facets.items() if value is True]
         return "; ".join(words)
 
 

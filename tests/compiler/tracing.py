@@ -3,9 +3,8 @@
 import operator
 import sys
 
-from tensorlab._core.interop.exchange import VALUE_READS
-
 import tensorlab
+from tensorlab._core.dispatch.facets import reads_values
 from tensorlab._core.dispatch.recorder import Recorder
 from tensorlab.compiler.joint.interpreter import map_leaves, on_meta
 from tensorlab.fx.graph import Graph
@@ -36,7 +35,7 @@ class GraphRecorder(Recorder):
         return self.nodes[id(value)]
 
     def call(self, op, arguments):
-        if op.name in VALUE_READS:  # the graph holds for the values that were seen
+        if reads_values.of(op):  # the graph holds for the values that were seen
             return super().call(op, arguments)
         args = map_leaves(arguments, self.node_of)
         grad_enabled = tensorlab.is_grad_enabled()

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from tensorlab._core.dispatch.op import REGISTRY
-from tensorlab._core.interop.exchange import VALUE_READS
 
 import tensorlab as torch
+from tensorlab._core.dispatch.facets import reads_values
 from tensorlab._core.dispatch.recorder import Recorder
 from tensorlab.errors import ShapeError
 
@@ -96,7 +96,7 @@ def test_ops_that_read_values_can_be_called_directly():
     assert REGISTRY["sizes"](x) == (1, 2)
     assert REGISTRY["item"](x[0, 1]) == 2.0
     assert REGISTRY["truth"](x[0, 1]) is True
-    assert {name for name in REGISTRY if name in VALUE_READS} == {
+    assert {name for name, op in REGISTRY.items() if reads_values.of(op)} == {
         "item",
         "truth",
         "tolist",

@@ -65,7 +65,9 @@ class Facet(dict):
             raise ValueError(f"Facet {self.name}: {name} has one already")
         REGISTRY[name].facets[self.name] = self[REGISTRY[name]] = value
 
-    of = dict.__getitem__  # facet.of(op), in C: for one program, the compiler asks thousands of times
+    of = (
+        dict.__getitem__
+    )  # facet.of(op), in C: for one program, the compiler asks thousands of times
 
     def __missing__(self, op):
         if self.name in op.facets:

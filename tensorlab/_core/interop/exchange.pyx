@@ -84,8 +84,6 @@ cdef Op TRUTH = Op("truth(Tensor x) -> bool", reads_values=True)
 cdef Op TOLIST = Op("tolist(Tensor x) -> Any", reads_values=True)
 cdef Op SIZES = Op("sizes(Tensor x) -> int[]", reads_values=True)          # the shape, where it depends on values
 
-VALUE_READS = frozenset(("item", "truth", "tolist", "sizes"))
-
 cdef object read_item(TensorBase x):
     if x.numel_ != 1:
         raise ShapeError(f"item: a tensor of shape {tuple(x.shape)} has {x.numel_} elements; only one can become a Python "

@@ -4,8 +4,8 @@ import contextlib
 import sys
 from typing import Any, NamedTuple
 
+from tensorlab._core.dispatch.facets import reads_values
 from tensorlab._core.dispatch.layers import Layer
-from tensorlab._core.interop.exchange import VALUE_READS
 from tensorlab._core.state.modes import is_grad_enabled
 from tensorlab._core.tensor import TensorBase
 from tensorlab.random import default_generator
@@ -67,7 +67,7 @@ class CallRecorder(Layer):
 
     def note(self, op, arguments, result, grad_enabled, frame):
         layouts = ()
-        if op.name not in VALUE_READS:
+        if not reads_values.of(op):
             layouts = tuple(layout_of(x) for x in tensors_in(result))
             if any(x.is_meta for x in tensors_in(result)):
                 self.refuse("computes with tensors on meta, which have no elements", frame)

@@ -3,8 +3,8 @@
 import operator
 from typing import NamedTuple
 
+from tensorlab._core.dispatch.facets import reads_values
 from tensorlab._core.dispatch.op import REGISTRY
-from tensorlab._core.interop.exchange import VALUE_READS
 from tensorlab._core.tensor import Size, TensorBase
 from tensorlab.autograd.grad_mode import no_grad
 from tensorlab.fx import Graph
@@ -89,7 +89,7 @@ class GraphBuilder:
         node = self.graph.call_function(call.op, arguments)
         node.meta["grad_enabled"] = call.grad_enabled
         node.meta["stack_trace"] = "{}:{} in {}".format(*call.place)
-        if call.op.name in VALUE_READS:
+        if reads_values.of(call.op):
             node.meta.update(val=call.result, requires_grad=False)
         else:
             self.add_results(call, node)

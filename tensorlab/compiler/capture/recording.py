@@ -7,6 +7,7 @@ import sys
 import threading
 import types
 
+from tensorlab._core.dispatch.facets import counts_from_storage
 from tensorlab._core.dispatch.layers import entered_layers
 from tensorlab._core.dispatch.overrides import active_modes
 from tensorlab._core.dtypes import get_default_dtype
@@ -34,7 +35,6 @@ from .trace import CannotTrace, Refusal, Trace
 __all__ = ["Recording", "current", "record"]
 
 _thread = threading.local()
-OFFSET_OPS = frozenset(("as_strided", "as_strided_", "set_", "restride", "view_backward"))
 
 
 def record(function, args=(), kwargs=None):
@@ -187,7 +187,7 @@ class Recording:
         )
         return Matters(
             gradients=assigns_gradients or reads_gradients,
-            offsets=any(call.op.name in OFFSET_OPS for call in self.recorder.calls),
+            offsets=any(counts_offsets(call.op) for call in self.recorder.calls),
             absence=self.observer.catches or self.state.reads_all,
             shared_memory=effects.share_memory(inputs),
             abstract_classes=(
@@ -199,6 +199,10 @@ class Recording:
         """Where an object of the outside is found; None if it is none."""
         tracked = self.state.objects.get(id(x))
         return None if tracked is None else tracked.source
+
+
+def counts_offsets(op):
+    return counts_from_storage.of(op.functional or op)
 
 
 # ---------------------------------------------------------------- the thread around it

@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from tensorlab._core.interop.exchange import VALUE_READS
+from tensorlab._core.dispatch.facets import reads_values
+from tensorlab._core.dispatch.op import Op
 from tensorlab.fx import Node
 from tensorlab.random import default_generator
 
@@ -82,7 +83,8 @@ class Trace:
 
 
 def is_value_read(node):
-    return node.op == "call_function" and getattr(node.target, "name", None) in VALUE_READS
+    """Whether Python saw a number here; the graph is valid only while a run finds the same one."""
+    return isinstance(node.target, Op) and reads_values.of(node.target)
 
 
 def is_same_node(x, y, numbers):

@@ -17,6 +17,7 @@ The steps of optimizers write to many tensors in one loop. They stay as they are
 what they have written: then they come after everything that reads its old value.
 """
 
+from tensorlab._core.dispatch.facets import forgets_history
 from tensorlab._tensor import Tensor
 from tensorlab.compiler.cannot_compile import CannotCompile
 from tensorlab.compiler.joint.interpreter import (
@@ -29,7 +30,6 @@ from tensorlab.compiler.joint.interpreter import (
     on_meta,
 )
 from tensorlab.compiler.joint.memory import (
-    FORGETTING,
     KEPT,
     Alias,
     Builder,
@@ -38,7 +38,7 @@ from tensorlab.compiler.joint.memory import (
     is_one_to_one,
 )
 from tensorlab.compiler.joint.results import Functional, Result, Slot, run_functional
-from tensorlab.compiler.joint.rewrites import REWRITES
+from tensorlab.compiler.joint.rewrites import rewrite
 from tensorlab.fx.graph import Graph
 from tensorlab.fx.node import Node
 from tensorlab.ops.creation import empty_like
@@ -117,9 +117,10 @@ class Functionalizer:
     def translate(self, node):
         if is_getitem(node):
             return self.get_item(node)
-        if node.target.name in REWRITES:
+        change = rewrite.of(node.target)
+        if change is not None:
             target = self.values[node.args[0]] if isinstance(node.args[0], Node) else None
-            return REWRITES[node.target.name](self, node, target)
+            return change(self, node, target)
         if is_write(node):
             return self.write(node)
         if is_alias(node):
@@ -196,7 +197,7 @@ class Functionalizer:
         if (new.dtype, new.shape) != (before.dtype, before.shape):
             value = self.builder.op("copy", old, value)
         grad_enabled = node.meta.get("grad_enabled", True)
-        forgets = any(view.op.name in FORGETTING for view in target.views)
+        forgets = any(forgets_history.of(view.op) for view in target.views)
         if forgets and node.meta.get("requires_grad"):
             self.lost_history.append(node)  # what was written is followed, what lies below isn't
         elif grad_enabled and node.meta.get("requires_grad"):
@@ -305,5 +306,5 @@ class Functionalizer:
         return (
             (memory.requires_grad or memory in self.gained)
             and not all(view.grad_enabled for view in views)
-            and not any(view.op.name in FORGETTING for view in views)
+            and not any(forgets_history.of(view.op) for view in views)
         )

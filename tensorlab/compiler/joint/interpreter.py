@@ -6,7 +6,9 @@ position, `getitem` for ops with several results, and one output.
 
 import operator
 
+from tensorlab._core.dispatch.facets import checks_values, fills_with
 from tensorlab._core.dispatch.op import Op
+from tensorlab._core.tensor import TensorBase
 from tensorlab.autograd.grad_mode import no_grad, set_grad_enabled
 from tensorlab.errors import NoDataError
 from tensorlab.fx.node import Node
@@ -106,9 +108,6 @@ def new_on_meta(target, args):
 
 
 # ---------------------------------------------------------------- kinds of nodes
-VALUE_READS = frozenset(("item", "truth", "tolist", "sizes"))
-
-
 def is_call(node):
     return node.op == "call_function" and isinstance(node.target, Op)
 
@@ -117,34 +116,32 @@ def is_getitem(node):
     return node.op == "call_function" and node.target is operator.getitem
 
 
+def facet_of(node, facet):
+    """What the op has that a node calls; None if it calls none."""
+    return facet.of(node.target) if isinstance(node.target, Op) else None
+
+
 def is_write(node):
     """Whether the op writes to arguments; in a functional graph only steps of optimizers do, at the end."""
     return is_call(node) and node.target.writes
 
 
-def is_value_read(node):
-    """Whether Python saw a number here; the graph is valid only while a run finds the same one."""
-    return is_call(node) and node.target.name in VALUE_READS
-
-
 def is_random(node):
-    return is_call(node) and any(
-        one.type.word == "Generator" for one in node.target.signature.parameters
-    )
-
-
-# Ops of which some values make no sense: an index that is out of range, a probability above 1, a divisor of 0.
-_NAMES = """
-    index index_put index_add index_copy index_fill index_select take wrap_index gather scatter scatter_add
-    scatter_reduce scatter_value masked_scatter repeat_interleave searchsorted runs one_hot embedding embedding_bag
-    nll_loss cross_entropy binary_cross_entropy recurrent_layer check_divisors nuclear_norm polar_factor
-"""
-CHECKS_VALUES = frozenset(_NAMES.split())
+    return is_call(node) and "generator" in node.target.params
 
 
 def may_raise(node):
     """Whether the program's call could refuse values, so that it must be made even if no one uses what it gives."""
-    return is_call(node) and node.target.name in CHECKS_VALUES and not node.meta.get("is_backward")
+    return bool(facet_of(node, checks_values)) and not node.meta.get("is_backward")
+
+
+def fill_value(node):
+    """The number that every element of a call's result is; None where that is not known before it runs."""
+    value = facet_of(node, fills_with)
+    if not isinstance(value, str):
+        return value
+    value = node.args[node.target.params.index(value)]
+    return None if isinstance(value, (Node, TensorBase)) else value
 
 
 def is_alias(node):

@@ -23,9 +23,9 @@ from tensorlab._core.engine.backward import grad
 from tensorlab._tensor import Tensor
 from tensorlab.autograd.grad_mode import set_grad_enabled
 from tensorlab.compiler.cannot_compile import CannotCompile, LostHistory
+from tensorlab.compiler.capture.trace import is_value_read
 from tensorlab.compiler.joint.functionalize import functionalize_values
 from tensorlab.compiler.joint.interpreter import (
-    is_value_read,
     is_write,
     leaves_of,
     map_leaves,

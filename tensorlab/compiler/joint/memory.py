@@ -13,17 +13,16 @@ import operator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from tensorlab._core.dispatch.facets import Facet, forgets_history
 from tensorlab._core.dispatch.op import REGISTRY
 from tensorlab.compiler.cannot_compile import CannotCompile
-from tensorlab.compiler.joint.interpreter import is_value_read, value_on_meta
+from tensorlab.compiler.capture.trace import is_value_read
+from tensorlab.compiler.joint.interpreter import value_on_meta
 from tensorlab.fx.node import Node
 from tensorlab.ops.creation import empty_like
 
 # What a node of a new graph takes over from the one that it is made for.
 KEPT = ("stack_trace", "grad_enabled", "is_backward")
-# These forget the history of a tensor, not its values; those show all of it as it is.
-FORGETTING = {"detach", "data", "make_subclass"}
-TRANSPARENT = {*FORGETTING, "as_subclass", "getitem_alias"}
 
 
 class View(NamedTuple):
@@ -142,17 +141,17 @@ class Builder:
         if not all(is_one_to_one(one.meta["val"]) for one in parents[1:]):
             return self.scatter_strided(parents, views, value)
         for parent, view in zip(reversed(parents), reversed(views), strict=True):
-            value = self.scatter_one(parent, view, value)
+            value = scatter.of(view.op)(self, parent, view, value)
         return value
 
     def scatter_strided(self, parents, views, value):
         """Write to a part of a view that shows places several times, such as one window of `unfold`, in one step."""
-        view = as_one_view(parents[-1], views[-1])
-        base, part = parents[0].meta["val"], self.show(parents[-1], view).meta["val"]
+        view = as_one_view(views[-1])
+        base, shown = parents[0].meta["val"], self.show(parents[-1], view).meta["val"]
         if not is_dense(base):
             raise CannotCompile("a write through a window of a tensor with gaps in its memory")
-        start = part.storage_offset() - base.storage_offset()
-        where = (tuple(part.shape), part.stride(), start, base.stride(), 0)
+        start = shown.storage_offset() - base.storage_offset()
+        where = (tuple(shown.shape), shown.stride(), start, base.stride(), 0)
         return self.op("view_scatter", parents[0], value, REGISTRY["as_strided"], where)
 
     def laid_out(self, node, strides):
@@ -163,28 +162,67 @@ class Builder:
         new = self.op("empty_strided", tuple(x.shape), strides, x.dtype, None)
         return self.op("copy", new, node)
 
-    def scatter_one(self, parent, view, value):
-        """`parent`, in which what the view shows is `value`."""
-        shape, name = tuple(parent.meta["val"].shape), view.op.name
-        if name in TRANSPARENT:
-            return value
-        if name in ("t", "transpose"):
-            return self.call(view.op, (value, *view.args))
-        if name == "permute":
-            dims = [dim % len(shape) for dim in view.args[0]]
-            return self.op("permute", value, tuple(dims.index(i) for i in range(len(dims))))
-        if name in ("view", "squeeze", "unsqueeze", "getitem_unsqueeze"):
-            return self.op("view", value, shape)
-        if name == "view_dtype":
-            return self.unconvert(parent, view, value)
-        view = as_one_view(parent, view)
-        return self.op("view_scatter", parent, value, view.op, view.args)
 
-    def unconvert(self, parent, view, value):
-        before, after = parent.meta["val"].dtype, value.meta["val"].dtype
-        if before.itemsize != after.itemsize:
-            raise CannotCompile(f"a write through a view of {before} as {after}")
-        return self.call(view.op, (value, before))
+# ---------------------------------------------------------------- views
+# Of an op that gives several views: a function of the number of one and the arguments, which says how it is made alone.
+part = Facet("part")
+
+
+@part("split", "split_with_sizes")
+def part_of_split(item, dim, lengths):
+    return "slice", (dim, sum(lengths[:item]), lengths[item], 1)
+
+
+@part("unbind")
+def part_of_unbind(item, dim):
+    return "select", (dim, item)
+
+
+def as_one_view(view):
+    """One of several views of a tensor as a view that is made alone."""
+    if view.item is None:
+        return view
+    name, args = part.of(view.op)(view.item, *view.args)
+    return View(REGISTRY[name], args)
+
+
+def scatter_part(builder, parent, view, value):
+    view = as_one_view(view)
+    return builder.op("view_scatter", parent, value, view.op, view.args)
+
+
+def scatter_whole(builder, parent, view, value):
+    return value
+
+
+# Of a view: a function of a Builder, what is viewed, the View and a value, which gives `parent` with that value in the
+# places that the view shows.
+scatter = Facet("scatter", lambda op: scatter_whole if forgets_history.of(op) else scatter_part)
+scatter("as_subclass", "getitem_alias")(scatter_whole)
+
+
+@scatter("t", "transpose")
+def scatter_transposed(builder, parent, view, value):
+    return builder.call(view.op, (value, *view.args))
+
+
+@scatter("permute")
+def scatter_permuted(builder, parent, view, value):
+    dims = [dim % len(view.args[0]) for dim in view.args[0]]
+    return builder.op("permute", value, tuple(dims.index(i) for i in range(len(dims))))
+
+
+@scatter("view", "squeeze", "unsqueeze", "getitem_unsqueeze")
+def scatter_reshaped(builder, parent, view, value):
+    return builder.op("view", value, tuple(parent.meta["val"].shape))
+
+
+@scatter("view_dtype")
+def scatter_converted(builder, parent, view, value):
+    before, after = parent.meta["val"].dtype, value.meta["val"].dtype
+    if before.itemsize != after.itemsize:
+        raise CannotCompile(f"a write through a view of {before} as {after}")
+    return builder.call(view.op, (value, before))
 
 
 # ---------------------------------------------------------------- layouts
@@ -216,14 +254,3 @@ def same_layout(x, strides):
         one == other or size < 2
         for size, one, other in zip(x.shape, x.stride(), strides, strict=True)
     )
-
-
-def as_one_view(parent, view):
-    """One of several views of a tensor as a view that is made alone."""
-    if view.item is None:
-        return view
-    if view.op.name == "unbind":
-        return View(REGISTRY["select"], (view.args[0], view.item))
-    dim, lengths = view.args  # of split
-    start, length = sum(lengths[: view.item]), lengths[view.item]
-    return View(REGISTRY["slice"], (dim, start, length, 1))

@@ -6,16 +6,36 @@ argument, and returns what the node's value is in the new graph.
 
 import numpy as np
 
+from tensorlab._core.dispatch.facets import Facet, forgets_history
 from tensorlab._core.dispatch.op import REGISTRY
 from tensorlab._core.dtypes import DTYPES
 from tensorlab.compiler.cannot_compile import CannotCompile
 from tensorlab.compiler.joint.interpreter import map_nodes, nodes_of
-from tensorlab.compiler.joint.memory import FORGETTING, TRANSPARENT, View, is_dense, reach
+from tensorlab.compiler.joint.memory import (
+    View,
+    is_dense,
+    reach,
+    scatter,
+    scatter_whole,
+)
 
 FLOAT32, FLOAT64 = (one for one in DTYPES if one.is_floating_point and one.itemsize in (4, 8))
 
 
+def usual_rewrite(op):
+    """The rewrite of an op that says nothing, and None for most, which functionalize understands."""
+    if op.writes and op.functional is not None and op.functional.is_view:
+        return change_view
+    if op.writes and op.signature.parameters[0].type.is_list:
+        return optimizer_step
+    return None
+
+
+rewrite = Facet("rewrite", usual_rewrite)
+
+
 # ---------------------------------------------------------------- ops that change what a tensor object is
+@rewrite("set_", "resize_", "set_data")
 def refuse(functionalizer, node, target):
     raise CannotCompile("it gives a tensor other memory", node)
 
@@ -31,6 +51,7 @@ def change_view(functionalizer, node, target):
     return target
 
 
+@rewrite("detach_")
 def detach_in_place(functionalizer, node, target):
     """`detach_`: the same tensor object without its history."""
     refuse_input(node, target)
@@ -48,6 +69,7 @@ def refuse_input(node, target):
 
 
 # ---------------------------------------------------------------- as_strided
+@rewrite("as_strided")
 def as_strided(functionalizer, node, target):
     """`as_strided` counts from the start of the storage: here as a view of the tensor that owns the memory."""
     views = strided_view(functionalizer, node, target)
@@ -68,6 +90,7 @@ def gradient_differs(functionalizer, target):
     return is_part or not all(view.grad_enabled for view in target.views)
 
 
+@rewrite("as_strided_")
 def as_strided_in_place(functionalizer, node, target):
     refuse_input(node, target)
     target.views = strided_view(functionalizer, node, target)
@@ -90,13 +113,14 @@ def strided_view(functionalizer, node, target):
         raise CannotCompile("of a tensor with gaps or overlaps in its memory", node)
     if start < 0 or start + reach(size, stride) > base.numel():
         raise CannotCompile("it reaches outside of the tensor that owns the memory", node)
-    forgetting = tuple(one for one in target.views if one.op.name in FORGETTING)
+    forgetting = tuple(one for one in target.views if forgets_history.of(one.op))
     args = (tuple(size), tuple(stride), start, tuple(base.stride()), 0)
     grad_enabled = node.meta.get("grad_enabled", True)
     return (*forgetting, View(REGISTRY["as_strided"], args, None, grad_enabled))
 
 
 # ---------------------------------------------------------------- running averages
+@rewrite("update_average_")
 def update_average(functionalizer, node, target):
     """x * (1 - share) + value * share, rounded where the kernel rounds.
 
@@ -143,18 +167,7 @@ def own(functionalizer, node, target):
     """Make the value of a tensor that will be written something that nothing else is made of."""
     value = functionalizer.builder.read(target, node)
     functionalizer.check_writable(node, target)
-    if any(view.op.name not in TRANSPARENT for view in target.views):
+    if any(scatter.of(view.op) is not scatter_whole for view in target.views):
         raise CannotCompile("it writes to a view", node)
     if target.memory.origin is None or target.memory.version > 0:
         functionalizer.builder.write(target, functionalizer.builder.op("clone", value, None))
-
-
-REWRITES = {
-    **dict.fromkeys(("set_", "resize_", "set_data"), refuse),
-    **dict.fromkeys(("transpose_", "t_", "squeeze_", "unsqueeze_"), change_view),
-    **dict.fromkeys(("adam_step_", "sgd_step_"), optimizer_step),
-    "as_strided": as_strided,
-    "as_strided_": as_strided_in_place,
-    "detach_": detach_in_place,
-    "update_average_": update_average,
-}

@@ -17,8 +17,8 @@ from tensorlab.compiler.lowering.reductions import is_value
 from tensorlab.compiler.lowering.steps import Blocks
 from tensorlab.compiler.lowering.values import (
     COMPARE,
-    COPIES,
     compute_dtype,
+    copies,
     dtype_of,
     numel_of,
     shape_of,
@@ -55,7 +55,7 @@ class BlockPartition(Partition):
 
 def runs_in_blocks(node):
     """Say whether a node's op has a loop, and operands whose rows can be gathered."""
-    if op_name(node) in COPIES:
+    if copies(node):
         if not stays_in_memory(node):
             return False
         operands = node.args[:1]
@@ -134,7 +134,7 @@ class Program:
         stored = dtype_of(node)
         is_output = node in self.outputs
         row = Row("output", self.outputs.index(node)) if is_output else Row("buffer")
-        if op_name(node) in COPIES:
+        if copies(node):
             return self.copied(node, row)
         compute = compute_dtype(node)
         reads = [self.operand(one, compute, node) for one in node.args]

@@ -54,7 +54,7 @@ class ChunkWriter(RowWriter):
         program = self.program
         chunks = -(-self.length // BLOCK)
         folds = program.passes[0].folds
-        scratch = [Scratch(f"totals_of_{one[2]}", chunks, total_dtype(one[1])) for one in folds]
+        scratch = [Scratch(f"totals_of_{one[2]}", chunks, one[1].of_totals[1]) for one in folds]
         return [self.of_chunks(name, chunks, scratch), self.of_totals(name, chunks, scratch)]
 
     def of_chunks(self, name, chunks, scratch):
@@ -85,7 +85,7 @@ class ChunkWriter(RowWriter):
         self.length = whole
         totals = []
         for k, one in enumerate(first.folds):
-            kind = STORED[total_dtype(one[1])]
+            kind = STORED[one[1].of_totals[1]]
             totals.append(Declare(f"{kind} *restrict", f"totals{k}", f"tensors[{len(inputs) + k}]"))
             lines.append(Store(f"totals{k}[chunk]", one[2]))
         if kept:
@@ -133,10 +133,8 @@ class ChunkWriter(RowWriter):
             reduction, dtype = one[1], dtype_of(place)
             kind = STORED[dtype]
             lines.append(Declare(f"const {kind} *restrict", f"totals{k}", f"tensors[{k}]"))
-            fold = "row_sum" if reduction.fold == "row_count" else reduction.fold
-            lines.append(
-                Declare(f"const {c_type(dtype)}", one[2], f"{fold}_{dtype}(totals{k}, {count})")
-            )
+            call = f"{reduction.of_totals[0]}_{dtype}(totals{k}, {count})"
+            lines.append(Declare(f"const {c_type(dtype)}", one[2], call))
         row_loads = [
             one.access
             for section in (first, last)
@@ -203,7 +201,3 @@ def is_row_group(nodes):
     except NoMap:
         return False
     return not any(waits(one.body, program.values.costly) for one in program.passes)
-
-
-def total_dtype(reduction):
-    return "int64" if reduction.fold == "row_count" else reduction.dtype

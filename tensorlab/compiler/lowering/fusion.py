@@ -15,13 +15,14 @@ what they are views of. Everything else is a call.
 import math
 from collections import deque
 
+from tensorlab.compiler.joint.interpreter import is_random
 from tensorlab.compiler.lowering import index_maps
 from tensorlab.compiler.lowering.chunks import is_row_group
-from tensorlab.compiler.lowering.index_maps import op_name, root_of, view_source
+from tensorlab.compiler.lowering.index_maps import root_of, view_source
 from tensorlab.compiler.lowering.pointwise import evaluate, runs_across_memory
 from tensorlab.compiler.lowering.reductions import reduced_dims
 from tensorlab.compiler.lowering.values import (
-    COPIES,
+    copies,
     has_expression,
     is_fill,
     numel_of,
@@ -44,10 +45,6 @@ class Step:
 
     def __repr__(self):
         return f"Step({', '.join(node.name for node in self.nodes)})"
-
-
-def draws_random(node):
-    return op_name(node) is not None and "Generator" in node.target.schema
 
 
 class Partition:
@@ -98,7 +95,7 @@ class Partition:
 
     def is_best_alone(self, node):
         """Does an op that has found no company gain nothing over its eager kernel?"""
-        return reduced_dims(node) is not None or op_name(node) in COPIES
+        return reduced_dims(node) is not None or copies(node)
 
     # ---------------------------------------------------------------- fusion
     def add(self, node):
@@ -106,7 +103,7 @@ class Partition:
         self.steps.append(step)
         self.step_of[node] = step
         self.connect(step, [self.source_of(one) for one in node.all_input_nodes])
-        if draws_random(node):  # draws keep their order
+        if is_random(node):  # draws keep their order
             self.connect(step, self.draws[-1:])
             self.draws.append(node)
         if step.is_group:

@@ -11,7 +11,10 @@ Only `view` and `reshape` may find that no form exists. They then ask for a loop
 
 import operator
 
+from tensorlab._core.dispatch.facets import Facet
 from tensorlab._core.dispatch.op import Op
+from tensorlab.compiler.joint.interpreter import facet_of
+from tensorlab.compiler.joint.memory import View, as_one_view, part
 
 
 class NoMap(Exception):
@@ -97,6 +100,14 @@ def broadcast(index_map, shape, loops):
 
 
 # ------------------------------------------------------------------------------------------------ views
+ROW_MAJOR = "row-major"  # what keeps the row-major order of elements; Values.reshaped needs no more
+# Of a view: a function of the map of its result, the shape of its input, the loops and the other arguments, which
+# gives the map of the input.
+view_map = Facet("view_map")
+view_map("view", "reshape")(ROW_MAJOR)
+
+
+@view_map("permute")
 def through_permute(index_map, shape, loops, dims):
     result = [None] * len(shape)
     for form, dim in zip(index_map, dims, strict=True):
@@ -104,16 +115,19 @@ def through_permute(index_map, shape, loops, dims):
     return tuple(result)
 
 
+@view_map("transpose")
 def through_transpose(index_map, shape, loops, dim0, dim1):
     dims = list(range(len(shape)))
     dims[dim0], dims[dim1] = dims[dim1], dims[dim0]
     return through_permute(index_map, shape, loops, dims)
 
 
+@view_map("t")
 def through_t(index_map, shape, loops):
     return index_map[::-1]
 
 
+@view_map("squeeze")
 def through_squeeze(index_map, shape, loops, dim):
     dims = range(len(shape)) if dim is None else [dim] if isinstance(dim, int) else dim
     dropped = {d % len(shape) for d in dims if shape[d] == 1} if shape else set()
@@ -121,27 +135,32 @@ def through_squeeze(index_map, shape, loops, dim):
     return tuple(zero(loops) if d in dropped else next(forms) for d in range(len(shape)))
 
 
+@view_map("unsqueeze")
 def through_unsqueeze(index_map, shape, loops, dim):
     dim %= len(index_map)
     return index_map[:dim] + index_map[dim + 1 :]
 
 
+@view_map("expand")
 def through_expand(index_map, shape, loops, size):
     return broadcast(index_map, shape, loops)
 
 
+@view_map("select")
 def through_select(index_map, shape, loops, dim, index):
     dim %= len(shape)
     constant = scaled(zero(loops), 1, index % shape[dim])
     return (*index_map[:dim], constant, *index_map[dim:])
 
 
+@view_map("slice")
 def through_slice(index_map, shape, loops, dim, start, length, step):
     dim %= len(shape)
     moved = scaled(index_map[dim], step, start)
     return (*index_map[:dim], moved, *index_map[dim + 1 :])
 
 
+@view_map("getitem_alias", "getitem_select", "getitem_slice", "getitem_unsqueeze")
 def through_index(index_map, shape, loops, index):
     """`x[index]` with numbers, slices, None and an Ellipsis."""
     items = index if isinstance(index, tuple) else (index,)
@@ -162,39 +181,9 @@ def through_index(index_map, shape, loops, index):
     return (*result, *forms)
 
 
-def through_split(index_map, shape, loops, k, dim, lengths):
-    return through_slice(index_map, shape, loops, dim, sum(lengths[:k]), lengths[k], 1)
-
-
-def through_unbind(index_map, shape, loops, k, dim):
-    return through_select(index_map, shape, loops, dim, k)
-
-
+@view_map("detach", "data")
 def through_nothing(index_map, shape, loops):
     return index_map
-
-
-VIEWS = {
-    "permute": through_permute,
-    "transpose": through_transpose,
-    "t": through_t,
-    "squeeze": through_squeeze,
-    "unsqueeze": through_unsqueeze,
-    "expand": through_expand,
-    "select": through_select,
-    "slice": through_slice,
-    "detach": through_nothing,
-    "getitem_alias": through_index,
-    "getitem_select": through_index,
-    "getitem_slice": through_index,
-    "getitem_unsqueeze": through_index,
-}
-RESHAPES = frozenset(["view", "reshape"])  # they keep the row-major order of elements
-PARTS = {
-    "split": through_split,
-    "split_with_sizes": through_split,
-    "unbind": through_unbind,
-}
 
 
 def op_name(node):
@@ -202,13 +191,16 @@ def op_name(node):
     return node.target.name if isinstance(node.target, Op) else None
 
 
+def is_reshape(node):
+    return facet_of(node, view_map) is ROW_MAJOR
+
+
 def view_source(node):
     """Return what a view is a view of; None if the node is no view that has a map."""
-    if op_name(node) in VIEWS or op_name(node) in RESHAPES:
-        return node.args[0]
-    if node.target is operator.getitem and op_name(node.args[0]) in PARTS:
-        return node.args[0].args[0]
-    return None
+    if node.target is operator.getitem:
+        call = node.args[0]
+        return call.args[0] if facet_of(call, part) is not None else None
+    return node.args[0] if facet_of(node, view_map) is not None else None
 
 
 def root_of(node):
@@ -220,11 +212,10 @@ def root_of(node):
 
 def through(node, index_map, loops):
     """Return the map of a view's input from that of the view."""
-    shape = tuple(view_source(node).meta["val"].shape)
-    if node.target is operator.getitem:
-        call, k = node.args
-        return PARTS[call.target.name](index_map, shape, loops, k, *call.args[1:])
-    return VIEWS[node.target.name](index_map, shape, loops, *node.args[1:])
+    source = view_source(node)
+    call, item = node.args if node.target is operator.getitem else (node, None)
+    view = as_one_view(View(call.target, call.args[1:], item))
+    return view_map.of(view.op)(index_map, tuple(source.meta["val"].shape), loops, *view.args)
 
 
 # ------------------------------------------------------------------------------------------------ loops

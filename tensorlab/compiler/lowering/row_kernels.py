@@ -163,20 +163,14 @@ class RowWriter:
             if direct[name]:
                 lines.append(self.fold(reduction, name, direct[name], "n"))
             else:
-                parts = (
-                    reduction._replace(fold="row_sum", dtype="int64")
-                    if reduction.fold == "row_count"
-                    else reduction
-                )
-                lines.append(
-                    self.fold(parts, name, f"{name}_parts", f"(n + {BLOCK - 1}) / {BLOCK}")
-                )
+                function, dtype = reduction.of_totals
+                call = f"{function}_{dtype}({name}_parts, (n + {BLOCK - 1}) / {BLOCK})"
+                lines.append(Declare(f"const {c_type(dtype)}", name, call))
         return lines
 
     def fold(self, reduction, name, place, count):
-        kind = "int64_t" if reduction.fold == "row_count" else c_type(reduction.dtype)
-        call = f"{reduction.fold}_{reduction.dtype}({place}, {count})"
-        return Declare(f"const {kind}", name, call)
+        call = f"{reduction.fold.function}_{reduction.dtype}({place}, {count})"
+        return Declare(f"const {c_type(reduction.of_totals[1])}", name, call)
 
     def buffers(self):
         lines = []
@@ -186,7 +180,7 @@ class RowWriter:
                     continue
                 lines.append(Declare(f"{c_type(one[1].dtype)}", f"{one[3]}[{BLOCK}]", ""))
                 if self.length > BLOCK:
-                    kind = "int64_t" if one[1].fold == "row_count" else c_type(one[1].dtype)
+                    kind = c_type(one[1].of_totals[1])
                     lines.append(Declare(kind, f"{one[2]}_parts[{MOST_BLOCKS}]", ""))
         return lines
 

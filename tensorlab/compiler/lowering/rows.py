@@ -19,7 +19,7 @@ from tensorlab.compiler.lowering import index_maps
 from tensorlab.compiler.lowering.c_types import c_type, is_floating, rounded
 from tensorlab.compiler.lowering.index_maps import NoMap, op_name
 from tensorlab.compiler.lowering.loop_ir import Assign, Declare, Kept, Load
-from tensorlab.compiler.lowering.reductions import expanded, reduced_dims, reduction_of
+from tensorlab.compiler.lowering.reductions import COUNT, expanded, reduced_dims, reduction_of
 from tensorlab.compiler.lowering.stages import WORDS
 from tensorlab.compiler.lowering.values import (
     Values,
@@ -209,8 +209,8 @@ class RowProgram:
     def finish(self, node, reduction, name, buffer, is_load):
         """Make the result from the total, and remember what the buffer holds."""
         values, dtype = self.values, dtype_of(node)
-        text = reduction.final.format(total=name, type=c_type(reduction.dtype), count="n")
-        if c_type(dtype) != c_type(reduction.dtype) and reduction.fold != "row_count":
+        text = reduction.fold.final.format(total=name, type=c_type(reduction.dtype), count="n")
+        if c_type(dtype) != c_type(reduction.dtype) and reduction.fold is not COUNT:
             text = f"({c_type(dtype)}){text}"
         text = rounded(text, dtype) if is_floating(dtype) else text
         if text != name:

@@ -39,17 +39,6 @@ KEPT = 4096  # elements of a buffer: what a block may keep from one pass to the 
 PART = 64  # elements of a row that are folded before their total is added to those before
 MOST_WORK = 65536  # elements that one thread does in a moment, whether others have work or not
 
-# fold: its first total, and what becomes of it with one more element x
-FOLDS = {
-    "row_sum": ("zero", "{total} + {x}"),
-    "row_product": ("one", "{total} * {x}"),
-    "row_largest": ("lowest", "larger_{type}({total}, {x})"),
-    "row_smallest": ("highest", "smaller_{type}({total}, {x})"),
-    "row_any": ("zero", "{total} | {x}"),
-    "row_all": ("one", "{total} & {x}"),
-    "row_count": ("zero", "{total} + {x}"),
-}
-
 
 def rows_side_by_side(writer):
     """Return how many rows of a RowWriter's program to do side by side; 0 for one at a time."""
@@ -131,7 +120,7 @@ class SideBySideWriter(RowWriter):
 
     def pass_of(self, section):
         lines, body = self.each_row(section.row_body), self.written(section.body)
-        folds = [Fold(*one) for one in section.folds]
+        folds = [FoldOfRows(*one) for one in section.folds]
         for one in folds:
             body.append(Declare(f"const {c_type(one.dtype)}", one.element, one.text))
             if one.buffer in self.read:
@@ -167,7 +156,7 @@ class SideBySideWriter(RowWriter):
         """Declarations of what each row of the block has: totals, variables, buffers."""
         names = [(kind.split()[-1], f"rows_{name}") for name, kind in self.in_arrays.items()]
         for section in self.program.passes:
-            for one in (Fold(*given) for given in section.folds):
+            for one in (FoldOfRows(*given) for given in section.folds):
                 if one.buffer in self.read:
                     names.append((c_type(one.dtype), f"{one.buffer}[{self.program.most_kept}]"))
                 if self.has_parts:
@@ -201,17 +190,17 @@ class SideBySideWriter(RowWriter):
         return [self.kernel(name, body, count, self.length * self.block)]
 
 
-class Fold:
+class FoldOfRows:
     """A reduction of a pass as C: its total, that of a part, and how they fold an element."""
 
     def __init__(self, node, reduction, name, buffer, text):
         self.name, self.buffer, self.text, self.dtype = name, buffer, text, reduction.dtype
         self.element = f"element_of_{name}"
         self.total, self.part = f"rows_{name}[r]", f"part_{name}[r]"
-        is_count = reduction.fold == "row_count"
-        self.kind = "int64_t" if is_count else c_type(reduction.dtype)
-        what, self.template = FOLDS[reduction.fold]
-        self.first = first_total(what, "int64" if is_count else reduction.dtype)
+        dtype = reduction.of_totals[1]
+        self.kind = c_type(dtype)
+        self.template = reduction.fold.step
+        self.first = first_total(reduction.fold.first, dtype)
 
     def step(self, total, x):
         return Store(total, self.template.format(total=total, x=x, type=self.dtype))

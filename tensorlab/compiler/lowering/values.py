@@ -6,6 +6,7 @@ order, whatever that needs; a value that is asked for twice at one map is comput
 
 from typing import NamedTuple
 
+from tensorlab._core.dispatch.facets import is_copy
 from tensorlab._core.dispatch.op import REGISTRY
 from tensorlab._core.dtypes import DTYPES, get_default_dtype, promote_types
 from tensorlab._core.loops.scalar import (
@@ -17,6 +18,7 @@ from tensorlab._core.loops.scalar import (
     kind_of,
     spelled,
 )
+from tensorlab.compiler.joint.interpreter import facet_of, fill_value
 from tensorlab.compiler.lowering import index_maps
 from tensorlab.compiler.lowering.c_types import (
     c_type,
@@ -31,15 +33,6 @@ from tensorlab.compiler.lowering.loop_ir import Assign, Declare, Load
 from tensorlab.compiler.lowering.reductions import is_value
 
 COMPARE = REGISTRY["eq"].dtype_rule
-COPIES = frozenset(["to_copy", "to_integers", "clone"])
-# op: the number that fills the tensor, or the position of the argument that is the number
-FILLS = {
-    **dict.fromkeys(["zeros", "zeros_like", "new_zeros"], 0),
-    **dict.fromkeys(["ones", "ones_like", "new_ones"], 1),
-    "full": "1",
-    "full_like": "1",
-    "new_full": "2",
-}
 
 
 class Access(NamedTuple):
@@ -62,12 +55,16 @@ def numel_of(node):
 
 
 def is_fill(node):
-    return op_name(node) in FILLS
+    return fill_value(node) is not None
+
+
+def copies(node):
+    return facet_of(node, is_copy)
 
 
 def has_expression(node):
     """Say whether a node is a pointwise op, or a copy, that a kernel can compute."""
-    if op_name(node) in COPIES:
+    if copies(node):
         return stays_in_memory(node)
     if op_name(node) is None or not node.target.is_pointwise or node.target.writes:
         return False
@@ -160,14 +157,14 @@ class Values:
         if is_fill(node):
             return self.constant(fill_value(node), dtype_of(node))
         source = index_maps.view_source(node)
-        if op_name(node) in index_maps.RESHAPES:
+        if index_maps.is_reshape(node):
             return self.reshaped(node, index_map)
         if source is not None:
             return self.get(source, index_maps.through(node, index_map, self.loops))
         if node not in self.members:
             strides = node.meta["val"].stride()
             return self.load(node, index_maps.address(index_map, strides, self.loops))
-        if op_name(node) in COPIES:
+        if copies(node):
             source, dtype = node.args[0], dtype_of(node)
             text = self.operand(source, index_map, dtype)
             if is_floating(dtype_of(source)) and kind_of(dtype) == "integer":
@@ -190,7 +187,7 @@ class Values:
         """An element of another shape: the one of the same row-major position."""
         strides = index_maps.row_major_strides(shape_of(node))
         flat = index_maps.address(index_map, strides, self.loops)
-        while op_name(node) in index_maps.RESHAPES:
+        while index_maps.is_reshape(node):
             node = node.args[0]
         is_loaded = index_maps.view_source(node) is None and not is_fill(node)
         if is_loaded and node not in self.members and node.meta["val"].is_contiguous():
@@ -264,8 +261,3 @@ class Values:
         comment = f"{op_name(node)}, {line}" if line else ""
         self.place(text).append(Declare(f"const {c_type(dtype_of(node))}", name, text, comment))
         return name
-
-
-def fill_value(node):
-    value = FILLS[op_name(node)]
-    return node.args[int(value)] if isinstance(value, str) else value

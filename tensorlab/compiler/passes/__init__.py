@@ -3,7 +3,7 @@
 They are for graphs without autograd: what `joint` has made, or a functional graph that is run
 without gradients. `run_passes` runs them in the order of `PASSES`.
 
-    decomposition           composite ops as primitive ones (primitives.py: the table)
+    decomposition           composite ops as primitive ones (view_forms.py, formulas.py, norm_formulas.py)
     constant_folding        tensors that hold one number
     simplification          x * 1, double transpose, copies of copies (rules.py: the reasons)
     common_subexpressions   equal calls once

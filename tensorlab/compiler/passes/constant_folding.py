@@ -8,20 +8,19 @@ kernel needn't read it. `ones_like(x)` doesn't need x.
 import math
 
 from tensorlab._core.device import CPU
+from tensorlab._core.dispatch.facets import is_copy, rearranges
 from tensorlab._tensor import Tensor
 from tensorlab.autograd.grad_mode import no_grad
-from tensorlab.compiler.joint.interpreter import is_alias, is_call, map_leaves, nodes_of
+from tensorlab.compiler.joint.interpreter import (
+    fill_value,
+    is_alias,
+    is_call,
+    map_leaves,
+    nodes_of,
+)
 from tensorlab.compiler.passes.rewriting import rewrite
 from tensorlab.fx.node import Node
 from tensorlab.ops.creation import full
-
-# op: the position of the argument that is the number in every element
-FILLS = {"full": 1, "full_like": 1, "new_full": 2, "fill": 1}
-ZEROS, ONES = ("zeros", "zeros_like", "new_zeros", "zero"), ("ones", "ones_like", "new_ones")
-BESIDE = ("new_zeros", "new_ones", "new_full")  # they need no tensor, empty or not
-PLAIN = ("full", "zeros", "ones")  # there is nothing to make simpler
-SPREADING = ("reshape", "repeat", "clone", "lazy_clone", "flip", "roll")
-CASTS = ("to_copy", "to_integers")
 
 
 def fold_constants(graph):
@@ -30,14 +29,13 @@ def fold_constants(graph):
 
     def fold(rewriter, node):
         value = number_in(node, known)
-        if value is None and node.target.name in BESIDE and node.meta["val"].numel() == 0:
-            x = node.meta["val"]
-            return rewriter.replace(rewriter.op("full", tuple(x.shape), 0, x.dtype, CPU))
+        x = node.meta["val"]
+        if value is None and fill_value(node) is not None and node.all_input_nodes:
+            return rewriter.replace(rewriter.op("full", tuple(x.shape), 0, x.dtype, CPU))  # empty
         if value is None:
             return take_numbers(rewriter, node, known)
         known[node] = value
-        x = node.meta["val"]
-        if node.target.name in PLAIN or not x.is_contiguous():
+        if not node.all_input_nodes or not x.is_contiguous():
             return False
         new = rewriter.op("full", tuple(x.shape), value, x.dtype, CPU)
         known[new] = value
@@ -48,20 +46,18 @@ def fold_constants(graph):
 
 def number_in(node, known):
     """The number that every element of a call's result is; None if that isn't known."""
-    x, name = node.meta["val"], node.target.name
+    x, op = node.meta["val"], node.target
     if not isinstance(x, Tensor) or x.numel() == 0:
         return None
-    if name in ZEROS or name in ONES:
-        return as_stored(int(name in ONES), x.dtype)
-    if name in FILLS:
-        value = node.args[FILLS[name]]
-        return None if isinstance(value, (Node, Tensor)) else as_stored(value, x.dtype)
+    value = fill_value(node)
+    if value is not None:
+        return as_stored(value, x.dtype)
     operands = nodes_of(tuple(node.args))
     if not operands or any(one not in known for one in operands):
         return None
-    if node.target.is_pointwise or name in CASTS:
+    if op.is_pointwise or is_copy.of(op):
         return computed(node, known)
-    if name in SPREADING or (is_alias(node) and name != "view_dtype"):
+    if rearranges.of(op) or (is_alias(node) and op.name != "view_dtype"):
         return known[operands[0]]
     return None
 

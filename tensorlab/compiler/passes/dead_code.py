@@ -5,7 +5,8 @@ that Python saw, because the graph is valid only if a run sees the same ones; so
 raise an error; and so do the steps of optimizers.
 """
 
-from tensorlab.compiler.joint.interpreter import is_random, is_value_read, is_write, may_raise
+from tensorlab.compiler.capture.trace import is_value_read
+from tensorlab.compiler.joint.interpreter import is_random, is_write, may_raise
 
 
 def eliminate_dead_code(graph):

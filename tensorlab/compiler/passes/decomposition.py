@@ -1,19 +1,16 @@
 """Decomposition: composite ops as primitive ones, which code generation fuses or calls.
 
-exact_forms.py and view_forms.py have those that keep every bit, formulas.py and norm_formulas.py
-those that reduce and may round otherwise, primitives.py the table of what is left.
+view_forms.py has views, and formulas.py and norm_formulas.py what reduces and may round otherwise. An op
+that none of them mentions stays as it is: a pointwise one is fused by its scalar expression, any other
+one is called.
 """
 
 from tensorlab._core.device import contiguous_format
 from tensorlab._tensor import Tensor
 from tensorlab.compiler.joint.interpreter import is_alias, is_call, is_getitem
-from tensorlab.compiler.passes.exact_forms import FORMS, WIDE_FORMS
-from tensorlab.compiler.passes.formulas import ROWS
-from tensorlab.compiler.passes.norm_formulas import NORMS
-from tensorlab.compiler.passes.rewriting import rewrite
-from tensorlab.compiler.passes.view_forms import part_of_several
-
-FORMULAS = {**ROWS, **NORMS}
+from tensorlab.compiler.joint.memory import View, as_one_view
+from tensorlab.compiler.passes import formulas, norm_formulas, view_forms  # noqa: F401 - they register
+from tensorlab.compiler.passes.rewriting import decomposition, rewrite
 
 
 def decompose(graph):
@@ -28,24 +25,13 @@ def decompose(graph):
 def is_composite(node):
     if is_getitem(node):
         return is_alias(node)
-    return is_call(node) and (
-        node.target.name in FORMS
-        or node.target.name in FORMULAS
-        or (node.target.name in WIDE_FORMS and is_wide(node.meta["val"]))
-    )
-
-
-def is_wide(x):
-    """Whether results are stored in the type that they are computed in."""
-    return x.dtype.itemsize != 2 or not x.dtype.is_floating_point
+    return is_call(node) and decomposition.of(node.target) is not None
 
 
 def replace(rewriter, node):
     if is_getitem(node):
-        return rewriter.replace(part_of_several(rewriter, node))
-    name = node.target.name
-    make = FORMS.get(name) or WIDE_FORMS.get(name) or FORMULAS[name]
-    made, value = make(rewriter, *node.args), node.meta["val"]
+        return rewriter.replace(made_alone(rewriter, node))
+    made, value = decomposition.of(node.target).make(rewriter, *node.args), node.meta["val"]
     if isinstance(value, Tensor):
         return rewriter.replace(row_major(rewriter, made, value))
     if made is None:
@@ -53,6 +39,13 @@ def replace(rewriter, node):
     return rewriter.replace_items(
         [row_major(rewriter, *pair) for pair in zip(made, value, strict=True)]
     )
+
+
+def made_alone(make, node):
+    """One of the views that split or unbind have made, as a view that is made alone."""
+    call, item = node.args
+    view = as_one_view(View(call.target, tuple(call.args[1:]), item))
+    return make.call(view.op, (call.args[0], *view.args))
 
 
 def row_major(rewriter, made, value):

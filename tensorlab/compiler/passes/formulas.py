@@ -4,23 +4,13 @@ They round in other places than the kernels, so results agree to a few units of 
 in the kernels, half types are computed in float32 and rounded once, at the end.
 """
 
+import math
 from functools import partial
 
 from tensorlab._core.dtypes import DTYPES
+from tensorlab.compiler.passes.rewriting import formula
 
-# op: function of a Rewriter and the arguments: a node, one for each result, or None
-ROWS: dict = {}
 FLOAT32 = next(one for one in DTYPES if one.is_floating_point and one.itemsize == 4)
-
-
-def formula(*names, table=ROWS):
-    """Declare what an op is made of."""
-
-    def declare(make):
-        table.update(dict.fromkeys(names, make))
-        return make
-
-    return declare
 
 
 # ---------------------------------------------------------------- types and dimensions
@@ -81,7 +71,7 @@ def softmax(make, x, dim, dtype, *, is_log):
     if is_log:
         out = make.op("sub", y, make.op("log", total(make, power, dims)))
     else:
-        out = make.op("div", power, total(make, power, dims))
+        out = make.op("mul", power, make.op("div", 1, total(make, power, dims)))
     return cast(make, out, out_dtype)
 
 
@@ -109,6 +99,22 @@ def log_softmax_backward(make, grad, y, dim):
     grad, y = widened(make, grad), widened(make, y)
     shared = make.op("mul", make.op("exp", y), total(make, grad, dims))
     return cast(make, make.op("sub", grad, shared), dtype)
+
+
+@formula("logsumexp")
+def logsumexp(make, x, dim, keepdim):
+    """log(sum(exp(x - shift))) + shift, where the shift is the largest element if that is finite"""
+    dims, dtype = dims_of(x, dim), x.meta["val"].dtype
+    if not has_rows(x, dims) or not dtype.is_floating_point:
+        return None
+    x = widened(make, x)
+    top = make.op("amax", x, dims, True)
+    shift = make.op("where", make.op("lt", make.op("abs", top), math.inf), top, 0.0)
+    power = make.op("exp", make.op("sub", x, shift))
+    out = make.op("add", make.op("log", total(make, power, dims)), shift)
+    if not keepdim:
+        out = make.op("view", out, tuple(make.node.meta["val"].shape))
+    return cast(make, out, dtype)
 
 
 # ---------------------------------------------------------------- mean, var, norm
@@ -141,7 +147,7 @@ formula("std")(partial(variance, is_std=True))
 def norm(make, x, p, dim, keepdim, dtype):
     """The usual ones, p = 1, 2 and infinity; the others raise to powers and stay calls."""
     out_dtype, dims = dtype or x.meta["val"].dtype, dims_of(x, dim)
-    if not has_rows(x, dims) or p not in (1, 2, float("inf")):
+    if not has_rows(x, dims) or p not in (1, 2, math.inf):
         return None
     x = widened(make, cast(make, x, out_dtype))
     if p == 2:

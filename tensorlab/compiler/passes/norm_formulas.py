@@ -1,23 +1,18 @@
 """Decompositions of layer_norm, its derivatives, and batch_norm in evaluation; see formulas.py."""
 
-from functools import partial
-
 from tensorlab.compiler.passes.formulas import (
     average,
     cast,
     count_of,
-    formula,
     has_rows,
     squared,
     total,
     widened,
 )
-
-NORMS: dict = {}
-norm = partial(formula, table=NORMS)
+from tensorlab.compiler.passes.rewriting import formula
 
 
-@norm("layer_norm")
+@formula("layer_norm")
 def layer_norm(make, x, normalized_shape, weight, bias, eps):
     """(x - mean) / sqrt(var + eps) * weight + bias; mean and 1 / sqrt(...) are results, too, one number a row."""
     value = x.meta["val"]
@@ -44,7 +39,7 @@ def standardized(make, x, normalized_shape, mean, rstd):
     return make.op("mul", make.op("sub", x, mean), rstd), rstd, tuple(range(outer, len(shape)))
 
 
-@norm("layer_norm_backward")
+@formula("layer_norm_backward")
 def layer_norm_backward(make, grad, x, normalized_shape, weight, eps, mean, rstd):
     """(g - average(g) - y * average(g * y)) * rstd, where y = (x - mean) * rstd and g = grad * weight"""
     dtype = x.meta["val"].dtype
@@ -58,7 +53,7 @@ def layer_norm_backward(make, grad, x, normalized_shape, weight, eps, mean, rstd
     return cast(make, make.op("mul", rest, rstd), dtype)
 
 
-@norm("layer_norm_backward_weight")
+@formula("layer_norm_backward_weight")
 def layer_norm_backward_weight(make, grad, x, normalized_shape, eps, mean, rstd):
     """sum(grad * y) over the rows"""
     value = x.meta["val"]
@@ -76,7 +71,7 @@ def is_row(x):
     return x.meta["val"].is_contiguous()
 
 
-@norm("batch_norm_with")
+@formula("batch_norm_with")
 def batch_norm_with(make, x, weight, bias, mean, variance, eps):
     """The form of evaluation: (x - mean) * (weight / sqrt(variance + eps)) + bias, by channel."""
     value = x.meta["val"]

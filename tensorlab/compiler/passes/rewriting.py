@@ -1,10 +1,13 @@
-"""What all passes share: making nodes beside others, and replacing a node where no caller can tell.
+"""What all passes share: making nodes beside others, replacing a node where no caller can tell, what ops are made of.
 
 In a functional graph a tensor that is computed inside may be another one that has the same
 elements: nothing writes to it. What the graph returns, or an optimizer writes to, is different: the
 caller may write to it, so it must stay a tensor of its own. `may_replace` knows that.
 """
 
+from typing import Any, NamedTuple
+
+from tensorlab._core.dispatch.facets import Facet
 from tensorlab.compiler.joint.interpreter import is_alias, is_getitem, is_write
 from tensorlab.compiler.joint.memory import KEPT, Builder, same_layout
 
@@ -104,3 +107,32 @@ def rewrite(graph, function, wanted):
         if node.op == "call_function" and not node._erased and wanted(node):
             count += bool(function(Rewriter(node), node))
     return count
+
+
+# ---------------------------------------------------------------- what ops are made of
+class Decomposition(NamedTuple):
+    """An op as others: `make` takes a Builder whose `node` is the call, and the call's arguments.
+
+    It returns a node, one for each of several results, or None for a call that it leaves as it is.
+    """
+
+    make: Any
+    keeps_bits: bool  # else it rounds in other places than the op's kernel
+
+
+decomposition = Facet("decomposition")
+
+
+def form(*names, keeps_bits=True):
+    """A decorator for what makes these ops, to the last bit."""
+
+    def declare(make):
+        decomposition(*names)(Decomposition(make, keeps_bits))
+        return make
+
+    return declare
+
+
+def formula(*names):
+    """A decorator for what makes these ops, but for rounding."""
+    return form(*names, keeps_bits=False)

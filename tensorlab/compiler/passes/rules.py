@@ -1,26 +1,29 @@
 """Rules of simplification, and those about numbers. Each gives the reason why it keeps every bit."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from tensorlab._core.dispatch.facets import Facet
+from tensorlab._core.dispatch.op import REGISTRY
 from tensorlab.compiler.joint.interpreter import is_call
 from tensorlab.fx.node import Node
 
 
 class Rule(NamedTuple):
-    ops: tuple
     reason: str
-    make: object  # function of a Rewriter and the call's arguments: a node with the same elements, or None
+    make: Any  # function of a Rewriter and the call's arguments: a node with the same elements, or None
 
 
-RULES: list[Rule] = []
+# Of any op: the list of its Rules, in the order in which they are tried.
+rules = Facet("rules", lambda op: [])
 
 
 def rule(*ops, reason):
     """Declare a rule for some ops."""
 
     def declare(make):
-        RULES.append(Rule(ops, reason, make))
+        for name in ops:
+            rules.of(REGISTRY[name]).append(Rule(reason, make))
         return make
 
     return declare

@@ -8,7 +8,7 @@ why it holds. (The bits inside of a nan aren't looked at.)
 from tensorlab._tensor import Tensor
 from tensorlab.compiler.joint.interpreter import is_alias, is_call
 from tensorlab.compiler.passes.rewriting import rewrite, same_form
-from tensorlab.compiler.passes.rules import RULES, called, rule
+from tensorlab.compiler.passes.rules import called, rule, rules
 
 
 def simplify(graph):
@@ -19,8 +19,7 @@ def simplify(graph):
             return True
         return is_call(node) and any(
             not node._erased and rewriter.replace(one.make(rewriter, *node.args))
-            for one in RULES
-            if node.target.name in one.ops
+            for one in rules.of(node.target)
         )
 
     return rewrite(graph, apply, lambda node: is_call(node) or is_alias(node))

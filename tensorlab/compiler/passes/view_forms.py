@@ -1,8 +1,6 @@
-"""Decompositions of views: as the few that code generation sees through."""
+"""Decompositions of views: as the few that code generation sees through. They keep every bit."""
 
-from tensorlab.compiler.joint.interpreter import is_getitem
-from tensorlab.compiler.joint.memory import View, as_one_view
-from tensorlab.compiler.passes.exact_forms import form
+from tensorlab.compiler.passes.rewriting import form
 
 
 @form("t")
@@ -43,12 +41,3 @@ def indexed(make, x, index):
             continue
         dim += 1
     return x
-
-
-def part_of_several(make, node):
-    """One of the views that split or unbind have made, as a view that is made alone."""
-    if not is_getitem(node):
-        return None
-    call, item = node.args
-    view = as_one_view(call.args[0], View(call.target, tuple(call.args[1:]), item))
-    return make.call(view.op, (call.args[0], *view.args))

@@ -2,10 +2,10 @@
 
 import operator
 
-from tensorlab._core.interop.exchange import VALUE_READS
 from tensorlab.compiler.capture.same_value import same_value
 
 import tensorlab as torch
+from tensorlab._core.dispatch.facets import reads_values
 from tensorlab.fx import Node
 
 
@@ -39,7 +39,7 @@ def interpret(trace, inputs):
         else:
             with torch.set_grad_enabled(node.meta["grad_enabled"]):
                 values[node] = node.target(*map(now, node.args))
-            if node.target.name in VALUE_READS and not same_value(values[node], node.meta["val"]):
+            if reads_values.of(node.target) and not same_value(values[node], node.meta["val"]):
                 raise Diverged(node)
     for placeholder, gradient in trace.grad_assignments:
         values[placeholder].grad = None if gradient is None else values[gradient]
