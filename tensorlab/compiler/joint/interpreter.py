@@ -148,8 +148,9 @@ def is_alias(node):
     """Whether the result shares the memory of the first argument: a view, `detach`; also one of several views."""
     if is_getitem(node):
         return is_alias(node.args[0])
-    return (
-        is_call(node)
-        and not node.target.writes
-        and any(kind.alias for _, kind in node.target.signature.results)
-    )
+    return is_call(node) and gives_alias(node.target)
+
+
+def gives_alias(op):
+    """Whether what an op returns lies in the memory of its first argument, to which it does not write."""
+    return not op.writes and any(kind.alias for _, kind in op.signature.results)

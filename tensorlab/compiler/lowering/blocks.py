@@ -13,7 +13,7 @@ call, since it reads such an operand in tiles; so are views, fills, reductions a
 from tensorlab._core.dtypes import DTYPES
 from tensorlab.compiler.lowering.fusion import Partition
 from tensorlab.compiler.lowering.index_maps import op_name, simplified
-from tensorlab.compiler.lowering.reductions import is_value
+from tensorlab.compiler.lowering.parts import is_value
 from tensorlab.compiler.lowering.steps import Blocks
 from tensorlab.compiler.lowering.values import (
     COMPARE,

@@ -13,8 +13,10 @@ import operator
 
 from tensorlab._core.dispatch.facets import Facet
 from tensorlab._core.dispatch.op import Op
-from tensorlab.compiler.joint.interpreter import facet_of
+from tensorlab.compiler.joint.interpreter import facet_of, gives_alias
 from tensorlab.compiler.joint.memory import View, as_one_view, part
+from tensorlab.compiler.lowering.parts import parts_of
+from tensorlab.compiler.passes.decomposition import decomposition
 
 
 class NoMap(Exception):
@@ -101,8 +103,8 @@ def broadcast(index_map, shape, loops):
 
 # ------------------------------------------------------------------------------------------------ views
 ROW_MAJOR = "row-major"  # what keeps the row-major order of elements; Values.reshaped needs no more
-# Of a view: a function of the map of its result, the shape of its input, the loops and the other arguments, which
-# gives the map of the input.
+# Of a view that is not made of others: a function of the map of its result, the shape of its input, the
+# loops and the other arguments, which gives the map of the input.
 view_map = Facet("view_map")
 view_map("view", "reshape")(ROW_MAJOR)
 
@@ -113,18 +115,6 @@ def through_permute(index_map, shape, loops, dims):
     for form, dim in zip(index_map, dims, strict=True):
         result[dim] = form
     return tuple(result)
-
-
-@view_map("transpose")
-def through_transpose(index_map, shape, loops, dim0, dim1):
-    dims = list(range(len(shape)))
-    dims[dim0], dims[dim1] = dims[dim1], dims[dim0]
-    return through_permute(index_map, shape, loops, dims)
-
-
-@view_map("t")
-def through_t(index_map, shape, loops):
-    return index_map[::-1]
 
 
 @view_map("squeeze")
@@ -160,30 +150,18 @@ def through_slice(index_map, shape, loops, dim, start, length, step):
     return (*index_map[:dim], moved, *index_map[dim + 1 :])
 
 
-@view_map("getitem_alias", "getitem_select", "getitem_slice", "getitem_unsqueeze")
-def through_index(index_map, shape, loops, index):
-    """`x[index]` with numbers, slices, None and an Ellipsis."""
-    items = index if isinstance(index, tuple) else (index,)
-    used = sum(item is not None and item is not Ellipsis for item in items)
-    forms, result = iter(index_map), []
-    for item in items:
-        if item is None:
-            next(forms)
-        elif item is Ellipsis:
-            result += [next(forms) for _ in range(len(shape) - used)]
-        elif isinstance(item, slice):
-            start, _, step = item.indices(shape[len(result)])
-            result.append(scaled(next(forms), step, start))
-        elif type(item) is int:
-            result.append(scaled(zero(loops), 1, item % shape[len(result)]))
-        else:
-            raise NoMap
-    return (*result, *forms)
-
-
-@view_map("detach", "data")
+@view_map("detach")
 def through_nothing(index_map, shape, loops):
     return index_map
+
+
+def made_of_views(op):
+    """Whether a view without a map of its own is made of others."""
+    made = decomposition.of(op)
+    return made is not None and made.keeps_bits and gives_alias(op) and view_map.of(op) is None
+
+
+is_made_of_views = Facet("is_made_of_views", made_of_views)
 
 
 def op_name(node):
@@ -200,7 +178,9 @@ def view_source(node):
     if node.target is operator.getitem:
         call = node.args[0]
         return call.args[0] if facet_of(call, part) is not None else None
-    return node.args[0] if facet_of(node, view_map) is not None else None
+    if facet_of(node, view_map) is not None:
+        return node.args[0]
+    return parts_of(node) if facet_of(node, is_made_of_views) else None
 
 
 def root_of(node):
@@ -212,10 +192,12 @@ def root_of(node):
 
 def through(node, index_map, loops):
     """Return the map of a view's input from that of the view."""
-    source = view_source(node)
     call, item = node.args if node.target is operator.getitem else (node, None)
     view = as_one_view(View(call.target, call.args[1:], item))
-    return view_map.of(view.op)(index_map, tuple(source.meta["val"].shape), loops, *view.args)
+    change = view_map.of(view.op)
+    if change is None:  # the views that it is made of follow
+        return index_map
+    return change(index_map, tuple(call.args[0].meta["val"].shape), loops, *view.args)
 
 
 # ------------------------------------------------------------------------------------------------ loops

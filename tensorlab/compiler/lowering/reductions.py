@@ -1,7 +1,7 @@
 """What reductions fold, and the ops that are several passes over a row: softmax, var and their relatives.
 
-An op of the second kind is taken apart by its decomposition (passes/formulas.py) for its kernel alone: no
-pass sees the parts, and a schedule never has one of them without the others.
+An op of the second kind is taken apart by its decomposition (passes/formulas.py) for its kernel alone, so that
+a schedule never has one of the parts without the others.
 """
 
 from typing import NamedTuple
@@ -11,6 +11,7 @@ from tensorlab._core.dispatch.op import REGISTRY
 from tensorlab.compiler.joint.interpreter import facet_of
 from tensorlab.compiler.lowering.c_types import is_floating, kernel_dtype
 from tensorlab.compiler.lowering.index_maps import NoMap
+from tensorlab.compiler.lowering.parts import parts_of
 from tensorlab.compiler.passes.decomposition import decomposition
 
 
@@ -56,41 +57,6 @@ class Reduction(NamedTuple):
     def of_totals(self):
         """How totals of parts are folded, and their type."""
         return ("row_sum", "int64") if self.fold is COUNT else (self.fold.function, self.dtype)
-
-
-class Inner:
-    """A part of an expanded op. It has what a node has, but stands in no graph."""
-
-    op = "call_function"
-
-    def __init__(self, name, *args, like):
-        self.target, self.args, self.meta = (
-            REGISTRY[name],
-            args,
-            {"stack_trace": like.meta.get("stack_trace")},
-        )
-        values = [one.meta["val"] if is_value(one) else one for one in args]
-        self.meta["val"] = self.target(*values)
-        self.all_input_nodes = [one for one in args if is_value(one)]
-
-    @property
-    def name(self):
-        return self.target.name
-
-
-class Parts:
-    """Makes the parts of the op that `node` calls, as a Builder makes nodes of a graph."""
-
-    def __init__(self, node):
-        self.node = node
-
-    def op(self, name, *args):
-        return Inner(name, *args, like=self.node)
-
-
-def is_value(argument):
-    """Say whether an argument of an op is a node, and not a number or a list."""
-    return hasattr(argument, "meta") and hasattr(argument, "target")
 
 
 def meta_vector(size, dtype):
@@ -148,7 +114,7 @@ def expanded(node):
     """
     if not facet_of(node, several_passes):
         return None
-    made = decomposition.of(node.target).make(Parts(node), *node.args)
+    made = parts_of(node)
     if made is None or made.meta["val"].dtype is not node.meta["val"].dtype:
         raise NoMap
     return made

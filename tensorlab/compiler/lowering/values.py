@@ -30,7 +30,7 @@ from tensorlab.compiler.lowering.c_types import (
 )
 from tensorlab.compiler.lowering.index_maps import op_name
 from tensorlab.compiler.lowering.loop_ir import Assign, Declare, Load
-from tensorlab.compiler.lowering.reductions import is_value
+from tensorlab.compiler.lowering.parts import is_value
 
 COMPARE = REGISTRY["eq"].dtype_rule
 

@@ -5,15 +5,14 @@ from tensorlab.compiler.passes.rewriting import form
 
 @form("t")
 def t(make, x):
-    return make.op("permute", x, (1, 0)) if x.meta["val"].ndim == 2 else None
+    return make.op("permute", x, tuple(range(x.meta["val"].ndim))[::-1])
 
 
 @form("transpose")
 def transpose(make, x, dim0, dim1):
     dims = list(range(x.meta["val"].ndim))
-    if not dims:
-        return None
-    dims[dim0], dims[dim1] = dims[dim1], dims[dim0]
+    if dims:
+        dims[dim0], dims[dim1] = dims[dim1], dims[dim0]
     return make.op("permute", x, tuple(dims))
 
 

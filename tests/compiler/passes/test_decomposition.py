@@ -83,10 +83,10 @@ def exactly(function, *inputs):
     "function, ops",
     [
         (lambda x: x.t() + 0, ["permute"]),
-        (lambda x: x[0].t() + 0, ["select", "t"]),
+        (lambda x: x[0].t() + 0, ["select", "permute"]),
         (lambda x: x.transpose(-1, 0) + 0, ["permute"]),
         (lambda x: x.unsqueeze(0).transpose(2, 0) + 0, ["unsqueeze", "permute"]),
-        (lambda x: x[0, 0].transpose(0, -1) + 0, ["select", "select", "transpose"]),
+        (lambda x: x[0, 0].transpose(0, -1) + 0, ["select", "select", "permute"]),
         (lambda x: x.data + 0, ["detach"]),
         (lambda x: x[1] + 0, ["select"]),
         (lambda x: x[-1] + 0, ["select"]),
