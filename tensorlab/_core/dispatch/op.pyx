@@ -40,7 +40,7 @@ public function, which calls `run_unary(TANH, input, out)`, and `tanh_ = inplace
 the formula when tensorlab is built; `set_loops`, at the end of the file, hands them over. What a formula cannot say (a call of
 SciPy, a search of the row for special arguments) is a loop in the block, given by `floating_loops`.
 
-Facets. All else that somebody needs to know of an op is a keyword of its declaration, or registered on it by a file
+Facets. All else that is to be known of an op is a keyword of its declaration, or is registered on it by a file
 beside: that its kernel checks values, what it is made of, how a view changes places. A package that needs to know
 something new, such as a batching rule, declares it by one line, `batching = Facet("batching")`, asks `batching.of(op)`,
 and gives ops their rules: `@batching("cumsum")`. A function as second argument derives the rule of an op that has none of
