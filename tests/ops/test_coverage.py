@@ -7,6 +7,7 @@ from tensorlab._core.dispatch.layers import Layer
 from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab
+from tensorlab._core.dispatch.facets import reads_values
 from tests.ops.calling_again import CallAgain, is_callable
 from tests.ops.coverage import Coverage, coverage
 from tests.ops.every_sample import SAMPLES
@@ -41,8 +42,6 @@ NEEDS_VALUES = {
     "polar_factor_backward",  # a second derivative, which meta is not asked for
     "clamp_high_",  # histc has found the bins of values
 }
-# Ops whose results are not tensors: tests/core/test_values_read.py
-VALUES = {"item", "truth", "tolist", "sizes", "lend"}
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +56,15 @@ def again():
 
 @pytest.fixture(scope="module")
 def ops(found):
-    """The names of all ops that give tensors; those that write are registered when they are first called."""
-    return {name for name, op in REGISTRY.items() if is_callable(op)} - VALUES
+    """The names of all ops that give tensors; those that write are registered when they are first called.
+
+    The others are in tests/core/test_values_read.py.
+    """
+    return {
+        name
+        for name, op in REGISTRY.items()
+        if is_callable(op) and not reads_values.of(op) and name != "lend"
+    }
 
 
 def test_every_op_is_run_by_a_sample(found, ops):
