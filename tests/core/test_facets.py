@@ -119,6 +119,49 @@ def test_an_op_without_facets_is_compiled_as_a_call(doubled, options):
         assert found.allclose(expected)
 
 
+@pytest.fixture
+def views():
+    """Views in Python that mention no facet: the first half of the rows, and both halves."""
+    upper, halves = Op("upper(Tensor(a) x) -> Tensor(a)"), Op("halves(Tensor(a) x) -> Tensor(a)[]")
+    upper.infer(lambda x: REGISTRY["slice"](x, 0, 0, len(x) // 2, 1))
+    halves.infer(lambda x: REGISTRY["split"](x, 0, (len(x) // 2,) * 2))
+    yield upper, halves
+    del REGISTRY["upper"], REGISTRY["halves"]
+
+
+@pytest.mark.parametrize("options", [{}, {"without": ()}, {"code": False}], ids=str)
+def test_a_view_without_facets_is_read_and_written_in_compiled_code(views, options):
+    upper, halves = views
+
+    def reads(x):
+        first, second = halves(x * 2)
+        return upper(x.exp()).sin() + first - second.exp()
+
+    def writes(x):
+        y = x * 1.5
+        upper(y).mul_(2)
+        return y
+
+    x = torch.linspace(-1, 1, 12).view(4, 3)
+    for function in (reads, writes):
+        compiled = torch.compile(function, options=options)
+        for _ in range(3):
+            assert compiled(x).allclose(function(x))
+        assert compiled.compiled.counts["replayed"] == 2
+
+
+def test_a_write_to_one_of_several_views_without_facets_runs_as_python(views):
+    def function(x):
+        y = x * 1.5
+        views[1](y)[0].mul_(2)
+        return y
+
+    compiled, x = torch.compile(function), torch.ones(4, 3)
+    with pytest.warns(UserWarning, match="it writes to one of the views that halves gives"):
+        assert compiled(x).equal(function(x))
+    assert compiled(x).equal(function(x))
+
+
 def test_an_op_without_facets_is_written_and_read_through_views_in_compiled_code(doubled):
     def function(x):
         y = doubled(x)

@@ -182,7 +182,10 @@ def as_one_view(view):
     """One of several views of a tensor as a view that is made alone."""
     if view.item is None:
         return view
-    name, args = part.of(view.op)(view.item, *view.args)
+    alone = part.of(view.op)
+    if alone is None:
+        raise CannotCompile(f"it writes to one of the views that {view.op.name} gives")
+    name, args = alone(view.item, *view.args)
     return View(REGISTRY[name], args)
 
 

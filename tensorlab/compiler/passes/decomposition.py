@@ -7,8 +7,8 @@ one is called.
 
 from tensorlab._core.device import contiguous_format
 from tensorlab._tensor import Tensor
-from tensorlab.compiler.joint.interpreter import is_alias, is_call, is_getitem
-from tensorlab.compiler.joint.memory import View, as_one_view
+from tensorlab.compiler.joint.interpreter import facet_of, is_call, is_getitem
+from tensorlab.compiler.joint.memory import View, as_one_view, part
 from tensorlab.compiler.passes import formulas, norm_formulas, view_forms  # noqa: F401 - they register
 from tensorlab.compiler.passes.rewriting import decomposition, rewrite
 
@@ -24,7 +24,7 @@ def decompose(graph):
 
 def is_composite(node):
     if is_getitem(node):
-        return is_alias(node)
+        return facet_of(node.args[0], part) is not None
     return is_call(node) and decomposition.of(node.target) is not None
 
 
