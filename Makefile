@@ -1,16 +1,18 @@
 # Every target stands by itself on a machine with Python >= 3.11 and a C compiler: it makes .venv,
 # installs what it needs, builds, and does its work.  The second time only what changed is done.
 #
-#   make test    build and run the tests            make lint     what pre-commit runs
-#   make book    build the book and serve it        make bench    speed questions, against PyTorch
-#   make build   build in place                     make wheel    wheel with capability variants
-#   make oracle  install PyTorch for the tests      make debug    tests under the sanitizers
-#   make stubs   write the type stubs again         make nightly  everything that takes long
-#   make clean   remove what was built              make doctor   say what is wrong with this copy
-#   make pdf     the whole book for paper           make mutants  do the tests notice small changes?
+#   make build       build in place                   make book        build the book and serve it
+#   make test        build and run the tests          make book-html   build it only
+#   make lint        what pre-commit runs             make book-check  open every page in a browser
+#   make bench       speed questions, against PyTorch make pdf         the whole book for paper
+#   make doctor      say what is wrong with this copy make stubs       write the type stubs again
+#   make oracle      install PyTorch for the tests    make record      what chapters show of PyTorch
+#   make packages    install what any target needs    make debug       tests under the sanitizers
+#   make wheel       wheel with capability variants   make mutants     do tests notice small changes?
+#   make clean       remove what was built            make nightly     everything that takes long
 
 .DEFAULT_GOAL := help
-.PHONY: help build test oracle lint stubs book book-html book-check pdf bench record wheel debug nightly mutants doctor clean
+.PHONY: help build test oracle packages lint stubs book book-html book-check pdf bench record wheel debug nightly mutants doctor clean
 MAKEFLAGS += --no-print-directory
 
 VENV := .venv
@@ -27,7 +29,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 help:
-	@sed -n 's/^# \?//p' Makefile | sed -n '1,10p'
+	@sed -n 's/^# \?//p' Makefile | sed -n '1,12p'
 
 # ---------------------------------------------------------------- the environment
 

@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -194,3 +195,10 @@ def test_an_installed_package_finds_its_own_chapters(tmp_path, monkeypatch):
     (chapter / "exercises.py").write_text("")
     monkeypatch.setattr(exercise, "PACKAGE_FOLDER", tmp_path / "tensorlab")
     assert exercise.exercise_files() == {"03": chapter / "exercises.py"}
+
+
+def test_make_help_names_every_target():
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.search(r"^\.PHONY: (.*)$", text, re.MULTILINE)[1].split()) - {"help"}
+    named = set(re.findall(r"make ([\w-]+)  ", "\n".join(text.splitlines()[:12])))
+    assert named == targets

@@ -65,9 +65,7 @@ class Facet(dict):
             raise ValueError(f"Facet {self.name}: {name} has one already")
         REGISTRY[name].facets[self.name] = self[REGISTRY[name]] = value
 
-    of = (
-        dict.__getitem__
-    )  # facet.of(op), in C: for one program, the compiler asks thousands of times
+    of = dict.__getitem__  # facet.of(op), in C: the compiler asks thousands of times for a program
 
     def __missing__(self, op):
         if self.name in op.facets:
