@@ -93,7 +93,7 @@ FAMILIES = {
     "loops": ("_core/loops/iterator.p[xy][dx] _core/loops/loop_nest.pxd _core/dispatch/operands.p[xy][dx] "
               "_core/dispatch/out_argument.pyx _core/dispatch/kernels.p[xy][dx] "
               "_core/loops/parallel.pyx _core/dispatch/dispatch.p[xy][dx] _core/dispatch/op.pyx "
-              "_core/dispatch/schema.py _core/dispatch/layers.pyx "
+              "_core/dispatch/schema.py _core/dispatch/facets.py _core/dispatch/layers.pyx "
               "_core/dispatch/recorder.py _core/dispatch/pointwise.p[xy][dx]",
               [*OPS, "tests/core"]),
     "engine": ("_core/engine/engine.pyx _core/engine/graph_task.pyx _core/engine/backward.pyx "

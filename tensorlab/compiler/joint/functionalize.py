@@ -38,7 +38,7 @@ from tensorlab.compiler.joint.memory import (
     is_one_to_one,
 )
 from tensorlab.compiler.joint.results import Functional, Result, Slot, run_functional
-from tensorlab.compiler.joint.rewrites import rewrite
+from tensorlab.compiler.joint.rewrites import functionalization
 from tensorlab.fx.graph import Graph
 from tensorlab.fx.node import Node
 from tensorlab.ops.creation import empty_like
@@ -117,7 +117,7 @@ class Functionalizer:
     def translate(self, node):
         if is_getitem(node):
             return self.get_item(node)
-        change = rewrite.of(node.target)
+        change = functionalization.of(node.target)
         if change is not None:
             target = self.values[node.args[0]] if isinstance(node.args[0], Node) else None
             return change(self, node, target)

@@ -22,8 +22,8 @@ from tensorlab.compiler.joint.memory import (
 FLOAT32, FLOAT64 = (one for one in DTYPES if one.is_floating_point and one.itemsize in (4, 8))
 
 
-def usual_rewrite(op):
-    """The rewrite of an op that says nothing, and None for most, which functionalize understands."""
+def usual_functionalization(op):
+    """That of an op which says nothing: None for most, which functionalize understands."""
     if op.writes and op.functional is not None and op.functional.is_view:
         return change_view
     if op.writes and op.signature.parameters[0].type.is_list:
@@ -31,11 +31,11 @@ def usual_rewrite(op):
     return None
 
 
-rewrite = Facet("rewrite", usual_rewrite)
+functionalization = Facet("functionalization", usual_functionalization)
 
 
 # ---------------------------------------------------------------- ops that change what a tensor object is
-@rewrite("set_", "resize_", "set_data")
+@functionalization("set_", "resize_", "set_data")
 def refuse(functionalizer, node, target):
     raise CannotCompile("it gives a tensor other memory", node)
 
@@ -51,7 +51,7 @@ def change_view(functionalizer, node, target):
     return target
 
 
-@rewrite("detach_")
+@functionalization("detach_")
 def detach_in_place(functionalizer, node, target):
     """`detach_`: the same tensor object without its history."""
     refuse_input(node, target)
@@ -69,7 +69,7 @@ def refuse_input(node, target):
 
 
 # ---------------------------------------------------------------- as_strided
-@rewrite("as_strided")
+@functionalization("as_strided")
 def as_strided(functionalizer, node, target):
     """`as_strided` counts from the start of the storage: here as a view of the tensor that owns the memory."""
     views = strided_view(functionalizer, node, target)
@@ -90,7 +90,7 @@ def gradient_differs(functionalizer, target):
     return is_part or not all(view.grad_enabled for view in target.views)
 
 
-@rewrite("as_strided_")
+@functionalization("as_strided_")
 def as_strided_in_place(functionalizer, node, target):
     refuse_input(node, target)
     target.views = strided_view(functionalizer, node, target)
@@ -120,7 +120,7 @@ def strided_view(functionalizer, node, target):
 
 
 # ---------------------------------------------------------------- running averages
-@rewrite("update_average_")
+@functionalization("update_average_")
 def update_average(functionalizer, node, target):
     """x * (1 - share) + value * share, rounded where the kernel rounds.
 
