@@ -223,6 +223,28 @@ def test_rows_keep_what_a_pass_has_computed():
     assert kernel.count == 7
 
 
+@pytest.mark.parametrize("dtype", [tensorlab.float32, tensorlab.float64, tensorlab.bfloat16])
+@pytest.mark.parametrize("p", [1, 2, float("inf"), 3])
+def test_norms_without_powers_are_passes_over_a_row(p, dtype):
+    def function(x):
+        return (x * 2).norm(p, 1, keepdim=True) + x
+
+    x = tensorlab.randn(40, 300).to(dtype)
+    got, steps = compiled(function, x)
+    assert [isinstance(step, Kernel) for step in steps] == (
+        [True] if p != 3 else [True, False, True]
+    )
+    assert tensorlab.allclose(got, function(x), rtol=1e-5 if dtype.itemsize > 2 else 1e-2)
+
+
+def test_a_decomposed_softmax_has_the_bits_of_the_op():
+    x = tensorlab.randn(30, 500)
+    for function in (lambda x: x.softmax(1), lambda x: x.softmax(0), lambda x: x.log_softmax(1)):
+        plain = tensorlab.compile(function, options={"without": ()})
+        for _ in range(2):
+            assert same_bits(plain(x), function(x))
+
+
 def test_what_writes_runs_when_everything_else_has_read():
     def function(x):
         x.zero_()
