@@ -53,6 +53,7 @@ cdef extern from *:
     """
     object tl_make(object base, object cls, tuple nothing)      # cls() without the cost of a Python call
 
+cdef ssize MAX_ELEMENTS = <ssize>1 << 56    # of 16 bytes each: more than any address space has
 cdef tuple NOTHING = ()
 cdef tuple FORMATS = (b"?", b"B", b"b", b"h", b"i", b"q", b"e", b"H", b"f", b"d")     # as the module struct names them
 cdef long live_count = 0
@@ -331,27 +332,28 @@ cdef TensorBase empty_tensor(int dtype, int ndim, const ssize* sizes):
     cdef TensorBase x = new_tensor()
     x.dtype_ = dtype
     set_layout(x, ndim, sizes, NULL)
-    if x.numel_ > (<ssize>1 << 60) // item_size[dtype]:
-        raise AllocationError(f"a tensor of shape {shape_text(ndim, sizes)} and {dtype_object(dtype)} does not fit in memory")
-    x.storage_ = new_storage(x.numel_ * item_size[dtype])
+    x.storage_ = new_storage(bytes_of(x, x.numel_))
     x.data_ = x.storage_.address
     return x
+
+
+cdef ssize bytes_of(TensorBase x, ssize count) except -1:
+    """How many bytes so many elements of x's take; an error if no machine has them."""
+    if count < 0 or count > MAX_ELEMENTS:
+        raise AllocationError(f"a tensor of shape {shape_text(x.ndim_, x.sizes)} with strides {shape_text(x.ndim_, x.strides)} "
+                              f"and {dtype_object(x.dtype_)} does not fit in memory")
+    return count * item_size[x.dtype_]
 
 
 cdef TensorBase empty_strided_tensor(int dtype, int ndim, const ssize* sizes, const ssize* strides):
     """A new tensor with these strides, over just as much memory as they reach."""
     cdef TensorBase x
-    cdef ssize reach
     if is_contiguous(ndim, sizes, strides) and is_canonical(ndim, sizes, strides):
         return empty_tensor(dtype, ndim, sizes)
     x = new_tensor()
     x.dtype_ = dtype
     set_layout(x, ndim, sizes, strides)
-    reach = extent(ndim, sizes, strides)
-    if reach < 0 or reach > (<ssize>1 << 60) // item_size[dtype]:
-        raise AllocationError(f"a tensor of shape {shape_text(ndim, sizes)} with strides {shape_text(ndim, strides)} does not "
-                              f"fit in memory")
-    x.storage_ = new_storage(reach * item_size[dtype])
+    x.storage_ = new_storage(bytes_of(x, extent(ndim, sizes, strides)))
     x.data_ = x.storage_.address
     return x
 
@@ -406,10 +408,7 @@ cdef TensorBase result_like(TensorBase x, int dtype):
 cdef int give_memory(TensorBase x) except -1:
     """Take memory for a result that has none yet: as much as its strides reach."""
     cdef ssize reach = x.numel_ if x.is_contiguous_ else extent(x.ndim_, x.sizes, x.strides)
-    if reach < 0 or reach > (<ssize>1 << 60) // item_size[x.dtype_]:
-        raise AllocationError(f"a tensor of shape {shape_text(x.ndim_, x.sizes)} with strides {shape_text(x.ndim_, x.strides)} "
-                              f"and {dtype_object(x.dtype_)} does not fit in memory")
-    x.storage_ = storage_on(x.storage_.device, reach * item_size[x.dtype_])
+    x.storage_ = storage_on(x.storage_.device, bytes_of(x, reach))
     x.data_ = x.storage_.address
     return 0
 

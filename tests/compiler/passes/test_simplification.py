@@ -225,7 +225,7 @@ def test_every_rule_gives_a_reason_and_is_tried():
     for name, op in REGISTRY.items():
         for one in rules.of(op):
             ops_of[one].add(name)
-    assert len(ops_of) > 20
+    assert len(ops_of) >= 20
     for one, ops in ops_of.items():
         assert len(one.reason) > 10
         assert tried & ops, one
