@@ -1,4 +1,4 @@
-"""Element types: one small integer code each, their sizes, and the table of promotions."""
+"""Element types: one small integer code each, classes of types, and tables of what is known of each type."""
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 
 cdef enum:
@@ -14,7 +14,20 @@ cdef enum:
     FLOAT64 = 9
     NUM_DTYPES = 10
     NO_DTYPE = 10       # "not known yet" while promoting
-    MAX_ITEMSIZE = 8    # bytes of the widest element: what buffers for elements of any type reserve for each
+    MAX_ITEMSIZE = 16   # bytes of the widest element that can be moved: what buffers for any type reserve for each
+
+# Classes of types are sets of them, with a bit for each code: is_in(x.dtype_, INTEGRAL | FLOATING). Nothing depends on the
+# order of the codes.
+cdef enum:
+    BOOLEAN = 1 << BOOL
+    UNSIGNED = 1 << UINT8
+    INTEGRAL = UNSIGNED | 1 << INT8 | 1 << INT16 | 1 << INT32 | 1 << INT64
+    HALF = 1 << FLOAT16 | 1 << BFLOAT16
+    FLOATING = HALF | 1 << FLOAT32 | 1 << FLOAT64
+    COMPLEX = 0                                 # none so far
+    INEXACT = FLOATING | COMPLEX                # what division gives, and what has a derivative
+    NUMBER = INTEGRAL | INEXACT                 # all but bool
+    ORDERED = BOOLEAN | INTEGRAL | FLOATING     # what can be compared with <
 
 ctypedef fused number:
     uint8_t
@@ -36,24 +49,51 @@ ctypedef fused real:
     float
     double
 
+cdef struct two_words:
+    int64_t first
+    int64_t second
+
+ctypedef fused word:            # elements that are only moved need no type, only a size
+    uint8_t
+    uint16_t
+    int32_t
+    int64_t
+    two_words
+
 cdef class dtype:
     cdef readonly str name
     cdef readonly int itemsize          # bytes of one element
     cdef int code
+    cdef bytes letter                   # in the module struct; None if it has none
 
+# by code; dtypes.pyx fills these
 cdef int item_size[NUM_DTYPES]
+cdef unsigned char category[NUM_DTYPES]         # 0 bool, 1 integral, 2 floating, 3 complex
 cdef unsigned char promotion[NUM_DTYPES][NUM_DTYPES]
 
-cdef inline bint is_floating(int code) noexcept nogil:
-    return code >= FLOAT16
+cdef inline bint is_in(int code, int types) noexcept nogil:
+    """Is the type one of these?"""
+    return types >> code & 1
 
 cdef inline bint is_differentiable(int code) noexcept nogil:
     """May tensors of this type require grad?"""
-    return is_floating(code)
+    return is_in(code, INEXACT)
 
 cdef inline int kernel_dtype(int code) noexcept nogil:
     """The type that kernels compute in: half types are converted block by block."""
-    return FLOAT32 if code == FLOAT16 or code == BFLOAT16 else code
+    return FLOAT32 if is_in(code, HALF) else code
+
+cdef inline int sum_dtype(int code) noexcept nogil:
+    """The type of a sum or product of elements of this type: integers and bools become int64."""
+    return code if is_in(code, INEXACT) else INT64
+
+cdef int refuse_loop(int code) except -1
+
+cdef inline bint is_double(int kernel) except -1:
+    """Which of the two loops of `real`: float64's or float32's? A type that has neither is an error."""
+    if kernel != FLOAT64 and kernel != FLOAT32:
+        refuse_loop(kernel)
+    return kernel == FLOAT64
 
 cdef dtype dtype_object(int code)
 cdef int default_float() noexcept

@@ -1,7 +1,7 @@
-"""Element types, their order of promotion, and the default floating type.
+"""Element types, their classes, their promotion, and the default floating type.
 
-A dtype is a Python object for users (`tensorlab.float32`) and a small integer code everywhere in C. Promotion is a table:
-categories are ordered bool < integer < floating, and within a category the wider type wins.
+A dtype is a Python object for users (`tensorlab.float32`) and a small integer code everywhere in C. What is known of a type is
+its row in ROWS, and its bit in the classes of dtypes.pxd.
 """
 cimport cython
 import math
@@ -9,8 +9,22 @@ import math
 from tensorlab.errors import UnsupportedDType
 
 
-cdef tuple NAMES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
-cdef int[10] SIZES = [1, 1, 1, 2, 4, 8, 2, 2, 4, 8]
+# A row for each code: the name, the bytes of an element, its letter in the module struct (None: it has none), and the types
+# that promote to it. So do those that promote to these, and two types meet in the first row that both promote to.
+cdef tuple ROWS = (
+    ("bool",     1, b"?",  ()),
+    ("uint8",    1, b"B",  ("bool",)),
+    ("int8",     1, b"b",  ("bool",)),
+    ("int16",    2, b"h",  ("uint8", "int8")),
+    ("int32",    4, b"i",  ("int16",)),
+    ("int64",    8, b"q",  ("int32",)),
+    ("float16",  2, b"e",  ("int64",)),
+    ("bfloat16", 2, None,  ("int64",)),
+    ("float32",  4, b"f",  ("float16", "bfloat16")),
+    ("float64",  8, b"d",  ("float32",)),
+)
+cdef tuple NAMES = tuple([row[0] for row in ROWS])
+cdef tuple CATEGORIES = (BOOLEAN, INTEGRAL, FLOATING, COMPLEX)      # lowest first
 
 
 @cython.binding(False)
@@ -30,17 +44,17 @@ cdef class dtype:
     @property
     def is_floating_point(self):
         """True for float16, bfloat16, float32 and float64."""
-        return is_floating(self.code)
+        return is_in(self.code, FLOATING)
 
     @property
     def is_signed(self):
         """True if the type can hold negative numbers."""
-        return self.code > UINT8
+        return is_in(self.code, NUMBER & ~UNSIGNED)
 
     @property
     def is_complex(self):
         """False: tensorlab has no complex types."""
-        return False
+        return is_in(self.code, COMPLEX)
 
     def to_real(self):
         """The type of a complex number's parts: the type itself, since none here is complex."""
@@ -60,39 +74,43 @@ cdef class dtype:
 
 def _dtype_by_name(name):
     """Find a dtype by its name; what a pickle refers to."""
-    return DTYPES[NAMES.index(name)]
+    return BY_NAME[name]
 
 
 cdef dtype make_dtype(int code):
     cdef dtype made = dtype.__new__(dtype)
-    made.name = NAMES[code]
-    made.itemsize = SIZES[code]
+    made.name, made.itemsize, made.letter, _ = ROWS[code]
     made.code = code
     return made
 
 
-DTYPES = tuple(make_dtype(code) for code in range(NUM_DTYPES))
+DTYPES = tuple([make_dtype(code) for code in range(len(ROWS))])
+BY_NAME = {row[0]: kind for row, kind in zip(ROWS, DTYPES)}
 cdef tuple objects = DTYPES
 
 
-cdef void fill_tables() noexcept:
+cdef int fill_tables() except -1:
+    """By code: sizes, categories, and in which type two types meet."""
     cdef int a, b
+    cdef list sources = []                  # of each type: itself, and what promotes to it
+    for a, (_, size, _, narrower) in enumerate(ROWS):
+        item_size[a] = size
+        category[a] = [is_in(a, types) for types in CATEGORIES].index(True)
+        sources.append({a}.union(*[sources[NAMES.index(name)] for name in narrower]))
     for a in range(NUM_DTYPES):
-        item_size[a] = SIZES[a]
         for b in range(NUM_DTYPES):
-            promotion[a][b] = max(a, b)
-    # The codes are ordered so that the larger one wins, but for these:
-    for a in range(INT8, INT64 + 1):
-        promotion[UINT8][a] = promotion[a][UINT8] = max(a, INT16) if a == INT8 else a
-    promotion[FLOAT16][BFLOAT16] = promotion[BFLOAT16][FLOAT16] = FLOAT32
+            promotion[a][b] = [{a, b} <= found for found in sources].index(True)
+    return 0
 
+# Code that moves elements without knowing their type has a loop for each of these sizes (`word` in dtypes.pxd).
+if (len(ROWS) != NUM_DTYPES or not {row[1] for row in ROWS} <= {1, 2, 4, 8, MAX_ITEMSIZE}
+        or [sum([is_in(code, types) for types in CATEGORIES]) for code in range(NUM_DTYPES)] != [1] * NUM_DTYPES):
+    raise ImportError("tensorlab: a dtype has a row of 1, 2, 4, 8 or 16 bytes, and is in one category; see dtypes.pyx")
 fill_tables()
 
-# Code that moves elements without knowing their type has a case for each size: copies and transposes (iterator.pyx), gathering
-# by index (index_iterator.pyx, scatter_gather.pyx), and the keys of sorting.pyx. Values of any type wait in MAX_ITEMSIZE bytes.
-# A type of another size would have to be taught to all of these.
-if not set(SIZES) <= {1, 2, 4, 8} or max(SIZES) != MAX_ITEMSIZE:
-    raise ImportError("tensorlab: an element has 1, 2, 4 or 8 bytes, MAX_ITEMSIZE at most; see dtypes.pyx")
+
+cdef int refuse_loop(int code) except -1:
+    raise UnsupportedDType(f"not implemented for {dtype_object(code)}; convert with .to() first")
 
 
 cdef dtype dtype_object(int code):
@@ -119,7 +137,7 @@ def set_default_dtype(d):
     """
     global default_code
     cdef int code = dtype_code(d, NO_DTYPE)
-    if code < FLOAT16 or code > FLOAT64:
+    if not is_in(code, FLOATING):
         raise TypeError(f"set_default_dtype: only floating-point types are supported as the default type, not {d!r}")
     default_code = code
 
@@ -167,11 +185,11 @@ class iinfo(Limits):
 
     def __init__(self, type):
         cdef int code = dtype_code(type, NO_DTYPE)
-        if code < UINT8 or code > INT64:
+        if not is_in(code, INTEGRAL):
             raise TypeError(f"iinfo: needs an integer dtype, not {type!r}; use finfo for floating types")
         self.bits = 8 * item_size[code]
-        self.min = 0 if code == UINT8 else -(1 << (self.bits - 1))
-        self.max = (1 << self.bits) - 1 if code == UINT8 else (1 << (self.bits - 1)) - 1
+        self.min = 0 if is_in(code, UNSIGNED) else -(1 << (self.bits - 1))
+        self.max = (1 << self.bits) + self.min - 1
         self.dtype = NAMES[code]
 
     def __repr__(self):
@@ -187,7 +205,7 @@ class finfo(Limits):
 
     def __init__(self, type=None):
         cdef int code = dtype_code(type, default_code)
-        if code < FLOAT16 or code > FLOAT64:
+        if not is_in(code, FLOATING):
             raise TypeError(f"finfo: needs a floating dtype, not {type!r}; use iinfo for "
                             "integer types")
         significand, exponent = {FLOAT16: (10, 15), BFLOAT16: (7, 127), FLOAT32: (23, 127),

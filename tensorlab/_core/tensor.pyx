@@ -17,7 +17,7 @@ import gc
 from operator import index as operator_index
 
 cimport tensorlab._core.state.modes as modes
-from tensorlab._core.dtypes cimport BFLOAT16, FLOAT32, dtype_code, dtype_object, item_size
+from tensorlab._core.dtypes cimport FLOAT32, dtype_code, dtype_object, item_size
 from tensorlab._core.layout cimport (
     MAX_NDIM,
     contiguous_strides,
@@ -55,7 +55,6 @@ cdef extern from *:
 
 cdef ssize MAX_ELEMENTS = <ssize>1 << 56    # of 16 bytes each: more than any address space has
 cdef tuple NOTHING = ()
-cdef tuple FORMATS = (b"?", b"B", b"b", b"h", b"i", b"q", b"e", b"H", b"f", b"d")     # as the module struct names them
 cdef long live_count = 0
 
 
@@ -199,6 +198,7 @@ cdef class TensorBase:
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
         cdef int i, size = item_size[self.dtype_]
+        cdef bytes letter = dtype_object(self.dtype_).letter
         cdef Loan* loan
         if self.wants_grad or self.node is not None:
             raise BufferError("buffer: a tensor that requires grad cannot be exported; export its detach()")
@@ -206,8 +206,8 @@ cdef class TensorBase:
             raise BufferError("buffer: a tensor on the device 'meta' has no data to be exported")
         if self.storage_.device != ON_CPU:
             raise BufferError(f"buffer: the tensor is on {device_name(self.storage_.device)!r}; export its to('cpu')")
-        if self.dtype_ == BFLOAT16 and flags & PyBUF_FORMAT:
-            raise BufferError("buffer: bfloat16 has no format code; export float() or view(int16)")
+        if flags & PyBUF_FORMAT and letter is None:
+            raise BufferError(f"buffer: {dtype_object(self.dtype_).name} has no format code; export float() or view(int16)")
         if active_layers:
             tell_of_lending(self, "a buffer")
         self.storage_.own()
@@ -229,7 +229,7 @@ cdef class TensorBase:
         buffer.itemsize = size
         buffer.readonly = self.storage_.guard
         buffer.ndim = self.ndim_
-        buffer.format = <char*><bytes>FORMATS[self.dtype_] if flags & PyBUF_FORMAT else NULL
+        buffer.format = <char*>letter if flags & PyBUF_FORMAT else NULL
         buffer.shape = loan.sizes
         buffer.strides = loan.strides
         buffer.suboffsets = NULL

@@ -13,11 +13,12 @@ cimport tensorlab._core.loops.c_math as c_math
 from tensorlab._core.dispatch.dispatch cimport run_3, run_4, run_tuple
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport (
+    check_dtype,
     check_same_place,
     refuse_internal_overlap,
     same_numbers,
 )
-from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating, item_size, kernel_dtype, real
+from tensorlab._core.dtypes cimport FLOATING, dtype_object, is_double, is_in, item_size, kernel_dtype, real
 from tensorlab._core.graph.graph cimport bump_version, ndim_of, should_record
 from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.loops.iterator cimport copy_into, moved, plain, plain_as, plain_result, put_back
@@ -35,7 +36,7 @@ from tensorlab._core.tensor cimport (
 )
 from tensorlab.ops.inner_loops cimport pairwise_sum
 
-from tensorlab.errors import DimensionError, ShapeError, UnsupportedDType
+from tensorlab.errors import DimensionError, ShapeError
 from tensorlab.ops.statistics import var_mean
 
 cdef enum:
@@ -103,10 +104,10 @@ cdef void run_affine(Planes* planes) noexcept:
 
 cdef void run_share(void* context, ssize begin, ssize end) noexcept nogil:
     cdef Planes* planes = <Planes*>context
-    cdef bint is_double = planes.is_double, by_rows = planes.spread == 1
-    if is_double and by_rows:
+    cdef bint by_rows = planes.spread == 1
+    if planes.is_double and by_rows:
         affine_samples(planes, begin, end, <double*>planes.a)
-    elif is_double:
+    elif planes.is_double:
         affine_planes(planes, begin, end, <double*>planes.a)
     elif by_rows:
         affine_samples(planes, begin, end, <float*>planes.a)
@@ -174,7 +175,7 @@ cdef int describe(Planes* planes, TensorBase x) except -1:
     planes.batch = x.sizes[0]
     planes.channels = x.sizes[1]
     planes.spread = x.numel_ // (x.sizes[0] * x.sizes[1]) if x.sizes[0] * x.sizes[1] else 0
-    planes.is_double = x.dtype_ == FLOAT64
+    planes.is_double = is_double(x.dtype_)
     planes.x = memory_of(x)
     planes.grad = NULL
     return 0
@@ -198,9 +199,7 @@ cdef tuple other_dims(int ndim):
 cdef int check_input(TensorBase x, str where) except -1:
     if ndim_of(x) < 2:
         raise DimensionError(f"{where}: the input has shape {shape_text(x.ndim_, x.sizes)}; expected (batch, channels, ...)")
-    if not is_floating(x.dtype_):
-        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(x.dtype_)}; convert with .float()")
-    return 0
+    return check_dtype(where, x, FLOATING)
 
 cdef int check_channels(TensorBase x, TensorBase numbers, str name, str where) except -1:
     """One number for each channel of x, where x is."""
@@ -326,7 +325,7 @@ def batch_norm(TensorBase input not None, TensorBase running_mean, TensorBase ru
             [ 1.0000,  1.0000]])
     """
     cdef ssize count
-    if input.ndim_ == 1 and input.numel_ == 0 and is_floating(input.dtype_):
+    if input.ndim_ == 1 and input.numel_ == 0 and is_in(input.dtype_, FLOATING):
         return input * 1                                        # no values, of no channels
     check_input(input, "batch_norm")
     check_channels(input, running_mean, "running_mean", "batch_norm")
@@ -368,7 +367,7 @@ def update_average_in_place(TensorBase x, TensorBase value, double share):
     check_same_place(x, value, "update_average_")
     check_writable(x, "batch_norm")
     refuse_internal_overlap(x, "batch_norm")
-    if x.ndim_ != value.ndim_ or not same_numbers(x.ndim_, x.sizes, value.sizes) or not is_floating(x.dtype_):
+    if x.ndim_ != value.ndim_ or not same_numbers(x.ndim_, x.sizes, value.sizes) or not is_in(x.dtype_, FLOATING):
         raise ShapeError(f"update_average_: the average is {x.dtype} of shape {shape_text(x.ndim_, x.sizes)} and the value has "
                          f"shape {shape_text(value.ndim_, value.sizes)}; expected floating numbers, as many as in the value")
     bump_version(x)
@@ -376,7 +375,7 @@ def update_average_in_place(TensorBase x, TensorBase value, double share):
         return x
     computed, other = empty_tensor(kernel, x.ndim_, x.sizes), plain_as(moved(value, ON_CPU), kernel)
     copy_into(computed, x)
-    if kernel == FLOAT64:
+    if is_double(kernel):
         average_loop(<double*>memory_of(computed), <double*>memory_of(other), share, x.numel_)
     else:
         average_loop(<float*>memory_of(computed), <float*>memory_of(other), <float>share, x.numel_)

@@ -18,8 +18,8 @@ from cpython.number cimport PyIndex_Check
 
 from tensorlab._core.dispatch.dispatch cimport run_tuple
 from tensorlab._core.dispatch.op cimport Op
-from tensorlab._core.dispatch.operands cimport check_same_place
-from tensorlab._core.dtypes cimport BOOL, dtype_object, kernel_dtype
+from tensorlab._core.dispatch.operands cimport check_dtype, check_same_place
+from tensorlab._core.dtypes cimport FLOATING, INTEGRAL, dtype_object, kernel_dtype
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.loops.iterator cimport copy_into, plain, plain_result, put_back
 from tensorlab._core.tensor cimport TensorBase, alias_as, make_size, result_beside
@@ -27,7 +27,7 @@ from tensorlab.ops.convolution_loops cimport run_conv
 from tensorlab.ops.filling cimport fill_zero
 from tensorlab.ops.im2col cimport BY_INPUT, BY_WEIGHT, FORWARD, Geometry
 
-from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
+from tensorlab.errors import DTypeError, ShapeError
 
 
 cdef enum:
@@ -99,8 +99,7 @@ cdef int check_operands(TensorBase x, TensorBase y, str where) except -1:
     check_same_place(x, y, where)
     if x.dtype_ != y.dtype_:
         raise DTypeError(f"{where}: the tensors have types {x.dtype} and {y.dtype}; they must be equal")
-    if x.dtype_ == BOOL:
-        raise UnsupportedDType(f"{where}: not implemented for {x.dtype}; convert with .to() first")
+    check_dtype(where, x, INTEGRAL | FLOATING)
     return 0
 
 
@@ -315,8 +314,7 @@ cdef int check_tensors(TensorBase x, TensorBase weight, TensorBase bias, int n, 
     for d in range(2, n + 2):
         if weight.sizes[d] == 0:
             raise ShapeError(f"{where}: weight {shape_text(weight.ndim_, weight.sizes)} has size 0 in dimension {d}")
-    if x.dtype_ == BOOL:
-        raise UnsupportedDType(f"{where}: not implemented for {x.dtype}; convert with .to() first")
+    check_dtype(where, x, INTEGRAL | FLOATING)
     if x.dtype_ != weight.dtype_ or (bias is not None and bias.dtype_ != x.dtype_):
         raise DTypeError(f"{where}: input has type {x.dtype}, weight {weight.dtype}"
                          f"{'' if bias is None else f', bias {bias.dtype}'}; all must be equal")

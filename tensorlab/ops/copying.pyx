@@ -29,7 +29,6 @@ from tensorlab._core.dtypes cimport (
     dtype_code,
     dtype_object,
     is_differentiable,
-    is_floating,
     item_size,
 )
 from tensorlab._core.graph.inplace cimport check_inplace
@@ -422,7 +421,7 @@ def copy_kernel(TensorBase out, TensorBase x, TensorBase source):
 def copy_inplace(TensorBase self, TensorBase source):
     cdef OpNode node = None
     check_source(self, source)
-    if is_floating(self.dtype_):
+    if is_differentiable(self.dtype_):
         node = start_overlapping(COPY, self, (self, source))
     else:
         check_inplace(self, False, "copy_")         # autograd does not follow integers

@@ -8,9 +8,9 @@ fetched 16 times.
 from libc.stdint cimport uintptr_t
 from libc.stdlib cimport free, malloc
 
-from tensorlab._core.dtypes cimport item_size
+from tensorlab._core.dtypes cimport item_size, refuse_loop
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.loops.conversion cimport convert
+from tensorlab._core.loops.conversion cimport check_convertible, convert
 from tensorlab._core.loops.loop_nest cimport (
     IndexCounter,
     coalesce,
@@ -47,6 +47,8 @@ cdef int add_operand(DimIterator* iter, TensorBase x, int dim, int kernel_dtype,
     """Add an operand whose slices run along `dim`; with dim = -1 each slice is one element, and x lacks the dimension."""
     cdef DimOperand* operand = &iter.operand[iter.operands]
     cdef int i, at = 0
+    if x.dtype_ != kernel_dtype:
+        check_convertible(kernel_dtype, x.dtype_)
     operand.data = memory_of(x)
     operand.dtype = x.dtype_
     operand.kernel_dtype = kernel_dtype
@@ -260,6 +262,8 @@ cdef int dim_apply(DimIterator* iter, dim_loop loop, void* parameter, ssize grai
         count *= iter.sizes[i]
     if count == 0:
         return 0
+    if loop == NULL:
+        refuse_loop(iter.operand[0].kernel_dtype)
     drop_dims(iter)
     n = count * iter.operand[0].length
     job.iter, job.loop, job.parameter = iter, loop, parameter

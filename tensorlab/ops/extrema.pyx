@@ -7,18 +7,24 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch.dispatch cimport run_1, run_3
 from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dispatch.out_argument cimport CASTS, NO_DERIVATIVE, NO_OVERLAP, store_outs
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
     FLOAT64,
-    INT8,
+    FLOATING,
     INT16,
     INT32,
     INT64,
+    INT8,
+    INTEGRAL,
     MAX_ITEMSIZE,
     NUM_DTYPES,
+    ORDERED,
     UINT8,
+    dtype_object,
+    is_in,
     kernel_dtype,
     number,
 )
@@ -132,20 +138,6 @@ cdef void min_columns(number* totals, number* x, ssize m, ssize row_stride, ssiz
             totals[j] = select(totals[j], x[i * row_stride + j], True)
 
 cdef Reducer[NUM_DTYPES] max_reducers, min_reducers
-
-cdef void set_reducers(int dtype, number lowest, number highest) noexcept:
-    """Reducers start from the value that every other one beats."""
-    set_reducer(&max_reducers[dtype], dtype, &max_rows[number], &max_columns[number], &lowest)
-    set_reducer(&min_reducers[dtype], dtype, &min_rows[number], &min_columns[number], &highest)
-
-set_reducers[uint8_t](BOOL, 0, 1)
-set_reducers[uint8_t](UINT8, 0, 255)
-set_reducers[int8_t](INT8, -128, 127)
-set_reducers[int16_t](INT16, -32768, 32767)
-set_reducers[int32_t](INT32, -2147483648, 2147483647)
-set_reducers[int64_t](INT64, -9223372036854775807 - 1, 9223372036854775807)
-set_reducers[float](FLOAT32, -INFINITY, INFINITY)
-set_reducers[double](FLOAT64, -INFINITY, INFINITY)
 
 
 # ---------------------------------------------------------------- what amax, amin, max and min share
@@ -362,25 +354,29 @@ cdef void min_strip(void** data, ssize* strides, ssize n, ssize width, number* a
 cdef dim_loop[NUM_DTYPES] max_loops, min_loops
 cdef strip_loop[NUM_DTYPES] max_strips, min_strips
 
-cdef void set_loops(int dtype, number as_this) noexcept:
+cdef void set_loops(int dtype, number lowest, number highest) noexcept:
+    """Reducers start from the value that every other one beats."""
+    set_reducer(&max_reducers[dtype], dtype, &max_rows[number], &max_columns[number], &lowest)
+    set_reducer(&min_reducers[dtype], dtype, &min_rows[number], &min_columns[number], &highest)
     max_loops[dtype] = <dim_loop>max_loop[number]
     min_loops[dtype] = <dim_loop>min_loop[number]
     max_strips[dtype] = <strip_loop>max_strip[number]
     min_strips[dtype] = <strip_loop>min_strip[number]
 
-set_loops[uint8_t](BOOL, 0)
-set_loops[uint8_t](UINT8, 0)
-set_loops[int8_t](INT8, 0)
-set_loops[int16_t](INT16, 0)
-set_loops[int32_t](INT32, 0)
-set_loops[int64_t](INT64, 0)
-set_loops[float](FLOAT32, 0)
-set_loops[double](FLOAT64, 0)
+set_loops[uint8_t](BOOL, 0, 1)
+set_loops[uint8_t](UINT8, 0, 255)
+set_loops[int8_t](INT8, -128, 127)
+set_loops[int16_t](INT16, -32768, 32767)
+set_loops[int32_t](INT32, -2147483648, 2147483647)
+set_loops[int64_t](INT64, -9223372036854775807 - 1, 9223372036854775807)
+set_loops[float](FLOAT32, -INFINITY, INFINITY)
+set_loops[double](FLOAT64, -INFINITY, INFINITY)
 
 
 cdef tuple chosen_results(str where, TensorBase x, object dim, bint keepdim):
     """Of (values, indices) along a dimension."""
     cdef unsigned int mask = <unsigned int>1 << dim_of(dim, x, where)
+    check_dtype(where, x, ORDERED)
     refuse_empty(x, mask, True, where)
     return reduced_result(x.dtype_, x, mask, keepdim), reduced_result(INT64, x, mask, keepdim)
 
@@ -520,8 +516,8 @@ cdef Op ARGMIN = Op("argmin(Tensor x, int? dim=None, bool keepdim=False) -> Tens
 
 cdef TensorBase index_result(TensorBase x, object dim, bint keepdim, str where):
     cdef unsigned int mask = read_dims(None, x.ndim_, where)
-    if x.dtype_ == BOOL:
-        raise DTypeError(f"{where}: not defined for bool; convert with .int() first")
+    if not is_in(x.dtype_, INTEGRAL | FLOATING):
+        raise DTypeError(f"{where}: not defined for {dtype_object(x.dtype_).name}; convert with .int() first")
     if dim is not None:
         mask = <unsigned int>1 << wrap_dim(dim, x.ndim_, where)
         refuse_empty(x, mask, True, where)

@@ -17,9 +17,10 @@ from tensorlab._core.dtypes cimport (
     FLOAT16,
     FLOAT32,
     FLOAT64,
+    FLOATING,
     MAX_ITEMSIZE,
     dtype_object,
-    is_floating,
+    is_in,
     item_size,
     kernel_dtype,
 )
@@ -76,7 +77,7 @@ cdef int refuse_negative(int ndim, const ssize* sizes) except -1:
 cdef int check_number(object value, int dtype, str where) except -1:
     """Raise unless a number can be stored in that type: a number too large is an error, a fraction is cut off."""
     cdef double x
-    if not is_floating(dtype):
+    if not is_in(dtype, FLOATING):
         return check_fits(value, dtype, where)
     x = 0 if dtype == FLOAT64 else value
     if not (isinf(x) or isnan(x) or fabs(x) <= (65504.0 if dtype == FLOAT16 else 3.4028234663852886e38)):

@@ -12,7 +12,8 @@ from cpython.number cimport PyIndex_Check
 
 from tensorlab._core.dispatch.dispatch cimport run_tuple
 from tensorlab._core.dispatch.op cimport Op
-from tensorlab._core.dtypes cimport BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, kernel_dtype
+from tensorlab._core.dispatch.operands cimport check_dtype
+from tensorlab._core.dtypes cimport BOOL, BOOLEAN, FLOAT32, FLOATING, is_double, kernel_dtype
 from tensorlab._core.layout cimport plain_ints, shape_text, ssize
 from tensorlab._core.loops.iterator cimport plain_as, put_back
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for
@@ -21,7 +22,7 @@ from tensorlab.ops.filling cimport fill_zero
 from tensorlab.ops.im2col cimport Geometry, col2im, column_size, im2col, plane_size
 
 from tensorlab._core.interop.exchange import tolist
-from tensorlab.errors import DimensionError, ShapeError, UnsupportedDType
+from tensorlab.errors import DimensionError, ShapeError
 
 
 cdef enum:
@@ -72,9 +73,7 @@ cdef int check_input(TensorBase x, int ndim, str expected, str where) except -1:
     if is_empty or x.ndim_ > ndim + 1:
         raise ShapeError(f"{where}: the input has shape {shape_text(x.ndim_, x.sizes)}; expected {expected}, with a batch in "
                          "front or without, and only the batch empty")
-    if x.dtype_ not in (BOOL, FLOAT16, BFLOAT16, FLOAT32, FLOAT64):
-        raise UnsupportedDType(f"{where}: not implemented for {x.dtype}; convert with .to() first")
-    return 0
+    return check_dtype(where, x, BOOLEAN | FLOATING)
 
 
 # ---------------------------------------------------------------- loops
@@ -113,7 +112,7 @@ cdef int fill_other(TensorBase out, TensorBase given, Geometry* geometry, bint u
         target = empty_beside(out, kernel, out.ndim_, out.sizes)
     if not unfolds:
         fill_zero(target)
-    images.is_double, images.unfolds, images.geometry = kernel == FLOAT64, unfolds, geometry
+    images.is_double, images.unfolds, images.geometry = is_double(kernel), unfolds, geometry
     images.x, images.columns = memory_of(source if unfolds else target), memory_of(target if unfolds else source)
     with nogil:
         parallel_for(run_share, &images, geometry.batch, grain_of(GRAIN, column_size(geometry) * plane_size(geometry.out)))

@@ -3,7 +3,7 @@
 Counting is adding ones at indices, which `index_add_` does; the work here is to find the index of each element.
 """
 from tensorlab._core.dispatch.out_argument cimport NO_DERIVATIVE, store_out, store_outs
-from tensorlab._core.dtypes cimport BOOL, FLOAT32, FLOAT64, INT64, dtype_object, is_floating
+from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, FLOATING, INT64, INTEGRAL, dtype_object, is_in
 from tensorlab._core.layout cimport shape_text
 from tensorlab._core.tensor cimport TensorBase
 
@@ -35,7 +35,7 @@ def bincount(TensorBase input not None, weights=None, Py_ssize_t minlength=0):
     cdef TensorBase counted
     if input.ndim_ != 1:
         raise ShapeError(f"bincount: the tensor must be one row, not of shape {shape_text(input.ndim_, input.sizes)}")
-    if is_floating(input.dtype_) or input.dtype_ == BOOL:
+    if not is_in(input.dtype_, INTEGRAL):
         raise UnsupportedDType(f"bincount: integers can be counted, not {input.dtype}")
     if minlength < 0:
         raise ShapeError(f"bincount: minlength is {minlength}; expected at least 0")
@@ -89,7 +89,7 @@ def histc(TensorBase input not None, Py_ssize_t bins=100, min=0, max=0, *, out=N
     >>> tensorlab.histc(tensorlab.tensor([0.1, 0.2, 0.9]), bins=2, min=0, max=1)
     tensor([2., 1.])
     """
-    if not is_floating(input.dtype_):
+    if not is_in(input.dtype_, FLOATING):
         raise UnsupportedDType(f"histc: floating numbers are counted, not {input.dtype}; convert with .to() first")
     if bins <= 0:
         raise RuntimeError(f"histc: bins is {bins}; expected at least 1")
@@ -128,7 +128,7 @@ def histogram(TensorBase input not None, bins=100, *, range=None, weight=None, b
     >>> tensorlab.histogram(tensorlab.tensor([1., 2., 1.]), bins=2, range=(0., 2.))[0]
     tensor([0., 3.])
     """
-    if not is_floating(input.dtype_):
+    if not is_in(input.dtype_, FLOATING):
         raise UnsupportedDType(f"histogram: floating numbers are counted, not {input.dtype}; convert with .to() first")
     x = input.detach().reshape(-1)
     if isinstance(bins, TensorBase):

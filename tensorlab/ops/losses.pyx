@@ -12,8 +12,9 @@ from libc.stdint cimport int64_t
 cimport tensorlab._core.loops.tl_math as tl_math
 from tensorlab._core.dispatch.dispatch cimport run_3, run_tuple
 from tensorlab._core.dispatch.op cimport Op
-from tensorlab._core.dispatch.operands cimport check_same_place, same_numbers
-from tensorlab._core.dtypes cimport FLOAT64, INT64, UINT8, dtype_object, is_floating, item_size, kernel_dtype, real
+from tensorlab._core.dispatch.operands cimport check_dtype, check_same_place, same_numbers
+from tensorlab._core.dtypes cimport (
+    FLOAT32, FLOAT64, FLOATING, INT64, UINT8, dtype_object, is_double, is_in, item_size, kernel_dtype, real)
 from tensorlab._core.graph.graph cimport should_record
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
 from tensorlab._core.loops.conversion cimport convert
@@ -25,7 +26,7 @@ from tensorlab.ops.reductions cimport sum_to
 from tensorlab.ops.inner_loops cimport exp_shifted, largest, pairwise_sum
 from tensorlab.ops.softmax cimport SOFTMAX_BACKWARD
 
-from tensorlab.errors import DTypeError, GradientError, IndexOutOfRange, ShapeError, TargetError, UnsupportedDType
+from tensorlab.errors import DTypeError, GradientError, IndexOutOfRange, ShapeError, TargetError
 from tensorlab.ops.reductions_of_losses import check_reduction, named_reduction
 from tensorlab.ops.softmax import log_softmax
 
@@ -53,9 +54,7 @@ cdef int check_targets(str where, TensorBase x, TensorBase target, TensorBase we
     """What can be said without looking at the classes: do the targets fit prediction x? Returns x's dimension of classes."""
     cdef int dim = 0 if x.ndim_ == 1 else 1
     check_same_place(x, target, where)
-    if not is_floating(x.dtype_):
-        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(x.dtype_)}; convert the input with "
-                               ".float()")
+    check_dtype(where, x, FLOATING)
     if target.dtype_ != INT64 and target.dtype_ != UINT8:
         raise DTypeError(f"{where}: target has type {dtype_object(target.dtype_)}; class indices must be int64, "
                          f"convert with .long()")
@@ -93,7 +92,7 @@ cdef Targets read_targets(str where, TensorBase x, TensorBase target, TensorBase
             raise IndexOutOfRange(f"{where}: target {classes[i]} is out of range for {count} classes; classes are "
                                   f"counted from 0 to {count - 1}, and ignore_index is {ignore_index}")
     read.weights = empty_beside(target, kernel, target.ndim_, target.sizes)
-    if kernel == FLOAT64:
+    if is_double(kernel):
         read.total = weigh(<double*>memory_of(read.weights), classes, weight, ignore_index, target.numel_)
     else:
         read.total = weigh(<float*>memory_of(read.weights), classes, weight, ignore_index, target.numel_)
@@ -155,7 +154,7 @@ cdef int reduce_losses(TensorBase out, TensorBase losses, object reduction, doub
         return put_back(out, losses)
     total = plain_result(out)
     sum_to(total, losses, (<unsigned int>1 << losses.ndim_) - 1, NULL, 0)
-    if total.dtype_ == FLOAT64:
+    if is_double(total.dtype_):
         (<double*>memory_of(total))[0] *= scale
     else:
         (<float*>memory_of(total))[0] *= <float>scale
@@ -223,7 +222,7 @@ cdef void nll_loop(void** data, ssize n, ClassParameters* parameters, real* as_t
     cdef ssize at = (<int64_t*>data[2])[0] * parameters.class_stride * item_size[parameters.dtype]
     loss[0] = 0
     if (<real*>data[3])[0] != 0:
-        convert(loss, 9 if real is double else 8, 1, <char*>data[1] + at, parameters.dtype, 1, 1)  # FLOAT64, FLOAT32
+        convert(loss, FLOAT64 if real is double else FLOAT32, 1, <char*>data[1] + at, parameters.dtype, 1, 1)
         loss[0] *= -(<real*>data[3])[0]
 
 cdef void nll_loop_float(void** data, ssize n, void* parameters) noexcept nogil:
@@ -256,7 +255,7 @@ def nll_loss_kernel(TensorBase out, TensorBase x, TensorBase target, TensorBase 
     add_point_operand(&iter, x, targets.dim)
     add_operand(&iter, targets.classes, -1, INT64, False)
     add_operand(&iter, targets.weights, -1, losses.dtype_, False)
-    dim_apply(&iter, nll_loop_double if losses.dtype_ == FLOAT64 else nll_loop_float, &parameters, GRAIN)
+    dim_apply(&iter, nll_loop_double if is_double(losses.dtype_) else nll_loop_float, &parameters, GRAIN)
     reduce_losses(out, losses, reduction, scale_of(reduction, targets.total))
 
 
@@ -333,7 +332,7 @@ def nll_loss_backward_kernel(TensorBase out, TensorBase grad, TensorBase target,
     add_operand(&iter, spread_over(grad, target), -1, kernel, False)
     add_operand(&iter, targets.classes, -1, INT64, False)
     add_operand(&iter, targets.weights, -1, kernel, False)
-    dim_apply(&iter, nll_backward_loop_double if kernel == FLOAT64 else nll_backward_loop_float, &parameters, GRAIN)
+    dim_apply(&iter, nll_backward_loop_double if is_double(kernel) else nll_backward_loop_float, &parameters, GRAIN)
 
 
 @NLL_LOSS_BACKWARD.derivative("grad")
@@ -400,7 +399,7 @@ def cross_entropy_kernel(TensorBase out, TensorBase probabilities, TensorBase x,
         add_operand(&iter, probabilities, targets.dim, kernel, True)
     else:
         iter.scratch = x.sizes[targets.dim] * item_size[kernel]
-    dim_apply(&iter, cross_entropy_loop_double if kernel == FLOAT64 else cross_entropy_loop_float, &parameters, GRAIN)
+    dim_apply(&iter, cross_entropy_loop_double if is_double(kernel) else cross_entropy_loop_float, &parameters, GRAIN)
     reduce_losses(out, losses, reduction, scale_of(reduction, targets.total))
 
 
@@ -439,7 +438,7 @@ cdef object cross_entropy_of_probabilities(TensorBase x, TensorBase target, Tens
     """Cross-entropy with a probability for each class as target."""
     cdef int dim = 0 if x.ndim_ <= 1 else 1
     cdef ssize count = x.sizes[dim] if x.ndim_ > 0 else 1
-    if not is_floating(target.dtype_):
+    if not is_in(target.dtype_, FLOATING):
         raise DTypeError(f"cross_entropy: a target of the input's shape holds probabilities, but has type "
                          f"{target.dtype}; give a floating target, or class indices of the shape without the classes")
     expected = target if label_smoothing == 0 else target * (1 - label_smoothing) + label_smoothing / count
@@ -541,7 +540,7 @@ def cross_entropy_backward_kernel(TensorBase out, TensorBase grad, TensorBase pr
     add_operand(&iter, spread_over(grad, target), -1, kernel, False)
     add_operand(&iter, targets.classes, -1, INT64, False)
     add_operand(&iter, targets.weights, -1, kernel, False)
-    dim_apply(&iter, cross_entropy_backward_loop_double if kernel == FLOAT64 else cross_entropy_backward_loop_float,
+    dim_apply(&iter, cross_entropy_backward_loop_double if is_double(kernel) else cross_entropy_backward_loop_float,
               &parameters, GRAIN)
 
 

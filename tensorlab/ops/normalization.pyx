@@ -10,15 +10,15 @@ from libc.string cimport memset
 cimport tensorlab._core.loops.c_math as c_math
 from tensorlab._core.dispatch.dispatch cimport run_tuple
 from tensorlab._core.dispatch.op cimport Op
-from tensorlab._core.dispatch.operands cimport check_same_place, same_numbers
-from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating, kernel_dtype, real
+from tensorlab._core.dispatch.operands cimport check_dtype, check_same_place, same_numbers
+from tensorlab._core.dtypes cimport FLOATING, dtype_object, is_double, item_size, kernel_dtype, real
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.loops.iterator cimport plain_as, plain_result, put_back
 from tensorlab._core.loops.parallel cimport parallel_for, share_work, thread_count
 from tensorlab._core.tensor cimport TensorBase, make_size, memory_of, result_beside
 from tensorlab.ops.inner_loops cimport pairwise_sum
 
-from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
+from tensorlab.errors import DTypeError, ShapeError
 
 cdef enum:
     LANES = 64
@@ -54,9 +54,7 @@ cdef int split(TensorBase x, object normalized_shape, Rows* rows, str where) exc
     if not isinstance(normalized_shape, (tuple, list)):
         raise TypeError(f"{where}: normalized_shape must be a tuple of ints, not {type(normalized_shape).__name__}")
     count = read_sizes(normalized_shape, sizes, where)
-    if not is_floating(x.dtype_):
-        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(x.dtype_)}; convert the input with "
-                               ".float()")
+    check_dtype(where, x, FLOATING)
     if count == 0:
         raise ShapeError(f"{where}: normalized_shape is empty; name at least one of the last sizes of the input")
     rows.n = 1
@@ -235,7 +233,7 @@ def layer_norm_kernel(TensorBase out, TensorBase mean, TensorBase rstd, TensorBa
     rows.eps = eps
     rows.x, rows.weight, rows.bias = memory_of(plain_x), data_of(w), data_of(b)
     rows.mean, rows.rstd, rows.out = memory_of(mean), memory_of(rstd), memory_of(normalized)
-    run_rows(&rows, layer_norm_double if kernel == FLOAT64 else layer_norm_float)
+    run_rows(&rows, layer_norm_double if is_double(kernel) else layer_norm_float)
     put_back(out, normalized)
 
 
@@ -370,7 +368,7 @@ def layer_norm_backward_kernel(TensorBase out, TensorBase grad, TensorBase x, no
     check_backward(grad, x, normalized_shape, mean, rstd, &rows, "layer_norm_backward")
     rows.grad, rows.x, rows.weight = memory_of(plain_grad), memory_of(plain_x), data_of(plain_weight)
     rows.mean, rows.rstd, rows.out = memory_of(plain_mean), memory_of(plain_rstd), memory_of(slopes)
-    run_rows(&rows, layer_norm_backward_double if kernel == FLOAT64 else layer_norm_backward_float)
+    run_rows(&rows, layer_norm_backward_double if is_double(kernel) else layer_norm_backward_float)
     put_back(out, slopes)
 
 
@@ -461,8 +459,8 @@ def layer_norm_backward_weight_kernel(TensorBase out, TensorBase grad, TensorBas
     check_backward(grad, x, normalized_shape, mean, rstd, &rows, "layer_norm_backward_weight")
     rows.grad, rows.x = memory_of(plain_grad), memory_of(plain_x)
     rows.mean, rows.rstd, rows.out = memory_of(plain_mean), memory_of(plain_rstd), memory_of(sums)
-    memset(memory_of(sums), 0, sums.numel_ * (8 if kernel == FLOAT64 else 4))
-    job.rows, job.loop = &rows, backward_weight_double if kernel == FLOAT64 else backward_weight_float
+    memset(memory_of(sums), 0, sums.numel_ * item_size[kernel])
+    job.rows, job.loop = &rows, backward_weight_double if is_double(kernel) else backward_weight_float
     with nogil:                             # columns, which are read row by row: a single wide piece for each thread
         parallel_for(run_share, &job, rows.n, max(64, rows.n // thread_count(x.numel_, GRAIN)))
     put_back(out, sums)

@@ -6,7 +6,7 @@ from tensorlab._core.dispatch.dispatch cimport run_tuple
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.out_argument cimport store_out
 from tensorlab._core.dtypes cimport (
-    FLOAT32, FLOAT64, dtype_code, dtype_object, is_floating, item_size, kernel_dtype, real)
+    FLOAT32, FLOAT64, FLOATING, dtype_code, dtype_object, is_double, is_in, item_size, kernel_dtype, real)
 from tensorlab._core.graph.graph cimport ndim_of
 from tensorlab._core.layout cimport plain_ints, ssize, wrap_dim
 from tensorlab._core.tensor cimport TensorBase
@@ -125,11 +125,11 @@ set_norm_reducers[double](1, FLOAT64, &infinite_double)
 
 
 # ---------------------------------------------------------------- norm
-cdef finalize_loop norm_root(double p, int kernel) noexcept:
+cdef finalize_loop norm_root(double p, int kernel) except? NULL:
     """What turns the sum into the norm: a root, or nothing."""
     if kind_of(p) != SQUARES and kind_of(p) != POWERS:
         return NULL
-    return <finalize_loop>norm_root_loop[double] if kernel == FLOAT64 else <finalize_loop>norm_root_loop[float]
+    return <finalize_loop>norm_root_loop[double] if is_double(kernel) else <finalize_loop>norm_root_loop[float]
 
 cdef Op NORM = Op("norm(Tensor x, float p=2.0, int[]? dim=None, bool keepdim=False, ScalarType? dtype=None) -> Tensor",
                   node="LinalgVectorNormBackward0")
@@ -138,9 +138,9 @@ cdef Op NORM = Op("norm(Tensor x, float p=2.0, int[]? dim=None, bool keepdim=Fal
 def norm_infer(TensorBase x, double p, dim, bint keepdim, dtype):
     cdef unsigned int mask = read_dims(dim, ndim_of(x), "norm")
     cdef int code = dtype_code(dtype, x.dtype_)
-    if not is_floating(x.dtype_) or not is_floating(code):
+    if not is_in(x.dtype_, FLOATING) or not is_in(code, FLOATING):
         raise DTypeError(f"norm: needs a floating tensor, not "
-                         f"{dtype_object(x.dtype_ if is_floating(code) else code)}; convert it with .float()")
+                         f"{dtype_object(x.dtype_ if is_in(code, FLOATING) else code)}; convert it with .float()")
     if code != x.dtype_ and item_size[code] <= item_size[x.dtype_]:
         raise DTypeError(f"norm: dtype={dtype_object(code)} can't hold every "
                          f"{dtype_object(x.dtype_)}; convert the norm instead")
@@ -152,7 +152,7 @@ def norm_infer(TensorBase x, double p, dim, bint keepdim, dtype):
 @NORM.kernel
 def norm_kernel(TensorBase out, TensorBase x, double p, dim, keepdim, dtype):
     cdef int kernel = kernel_dtype(out.dtype_)
-    cdef int k = kernel == FLOAT64
+    cdef int k = is_double(kernel)
     cdef Reducer* reducer = &smallest_reducers[k] if kind_of(p) == SMALLEST else &norm_reducers[k]
     run_reduction(reducer, out, x, read_dims(dim, x.ndim_, "norm"), None, norm_root(p, kernel), p)
 

@@ -10,7 +10,7 @@ from libc.math cimport sqrt
 cimport tensorlab._core.loops.c_math as c_math
 from tensorlab._core.dispatch.dispatch cimport run_tuple
 from tensorlab._core.dispatch.op cimport Op
-from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, real
+from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, is_double, real
 from tensorlab._core.graph.graph cimport bump_version
 from tensorlab._core.layout cimport is_dense, shape_text, ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into, moved
@@ -223,15 +223,13 @@ ctypedef void (*adam_type)(void* param, const void* grad, void* mean, void* squa
                            ssize n) noexcept nogil
 
 
-cdef adam_type adam_for(int dtype) noexcept:
+cdef adam_type adam_for(int dtype) except NULL:
     """run_adam for a dtype.
 
     Called by a pointer it isn't inlined. In the large kernel GCC 12 doesn't vectorise the loop
     for float32 without amsgrad (203,000 elements: 460 us instead of 36).
     """
-    if dtype == FLOAT32:
-        return <adam_type>run_adam[float]
-    return <adam_type>run_adam[double]
+    return <adam_type>run_adam[double] if is_double(dtype) else <adam_type>run_adam[float]
 
 
 cdef inline real max_or_nan(real x, real y) noexcept nogil:

@@ -8,17 +8,20 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
 from tensorlab._core.dispatch.dispatch cimport run_1, run_3, run_4, run_tuple
 from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dispatch.out_argument cimport NO_OVERLAP
 from tensorlab._core.dtypes cimport (
-    BOOL,
     FLOAT32,
     FLOAT64,
-    INT8,
+    FLOATING,
     INT16,
     INT32,
     INT64,
-    dtype_object,
-    is_floating,
+    INT8,
+    INTEGRAL,
+    NUM_DTYPES,
+    UINT8,
+    is_in,
     kernel_dtype,
     number,
 )
@@ -26,14 +29,14 @@ from tensorlab._core.graph.graph cimport dim_of
 from tensorlab._core.layout cimport MAX_NDIM, int_argument, ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into, fill_with
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor, result_beside
-from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, start_iterator
+from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, dim_loop, start_iterator
 from tensorlab.ops.reduction_iterator cimport reduced_result
 from tensorlab.ops.reductions cimport share_among, to_sources
 from tensorlab.ops.sorted_values cimport value_of_rank
 from tensorlab.ops.sorting cimport order_loop, order_loops, scratch_bytes
 
 from tensorlab import return_types
-from tensorlab.errors import DimensionError, DTypeError, ShapeError, UnsupportedDType
+from tensorlab.errors import DimensionError, DTypeError, ShapeError
 
 cdef enum:
     BLOCK = 64                  # elements that are tested at a time
@@ -45,9 +48,7 @@ cdef enum:
 cdef struct TopkParameters:
     order_loop order
     ssize n                     # of the input's slice; the results have k
-    ssize k
     bint is_largest
-    int dtype
 
 cdef inline bint precedes(number x, number y, bint is_largest) noexcept nogil:
     """Does x come before y? nan is larger than every number."""
@@ -92,37 +93,23 @@ cdef inline void top_few(number* best, int64_t* indices, number* x, ssize n, ssi
                 insert(best, indices, k, x[i + j], i + j, is_largest)
         i += BLOCK
 
-cdef inline void top_loop(void** data, TopkParameters* parameters, number* best) noexcept nogil:
-    cdef number* x = <number*>data[2]
+cdef void top_loop(number** data, ssize k, TopkParameters* parameters) noexcept nogil:
+    cdef number* best = data[0]
+    cdef number* x = data[2]
     cdef int64_t* indices = <int64_t*>data[1]
     cdef uint32_t* order = <uint32_t*>data[3]
     cdef ssize i, n = parameters.n
-    if parameters.k == 0:
+    if k == 0:
         return
-    if parameters.k <= FEW:
-        top_few(best, indices, x, n, parameters.k, parameters.is_largest)
+    if k <= FEW:
+        top_few(best, indices, x, n, k, parameters.is_largest)
         return
     parameters.order(order, x, n, parameters.is_largest, <char*>data[3] + ((n * 4 + 63) & ~<ssize>63))
-    for i in range(parameters.k):
+    for i in range(k):
         best[i] = x[order[i]]
         indices[i] = order[i]
 
-cdef void top_loop_of(void** data, ssize k, void* parameter) noexcept nogil:
-    cdef TopkParameters* parameters = <TopkParameters*>parameter
-    if parameters.dtype == FLOAT32:
-        top_loop(data, parameters, <float*>data[0])
-    elif parameters.dtype == FLOAT64:
-        top_loop(data, parameters, <double*>data[0])
-    elif parameters.dtype == INT64:
-        top_loop(data, parameters, <int64_t*>data[0])
-    elif parameters.dtype == INT32:
-        top_loop(data, parameters, <int32_t*>data[0])
-    elif parameters.dtype == INT16:
-        top_loop(data, parameters, <int16_t*>data[0])
-    elif parameters.dtype == INT8:
-        top_loop(data, parameters, <int8_t*>data[0])
-    else:
-        top_loop(data, parameters, <uint8_t*>data[0])
+cdef dim_loop[NUM_DTYPES] top_loops, kth_loops        # by the type that is computed in
 
 cdef Op TOPK = Op("topk(Tensor x, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)")
 
@@ -135,8 +122,8 @@ def topk_infer(TensorBase x, k, dim, largest, sorted):
     cdef ssize count = int_argument(k, "topk", "k"), n
     cdef int d = dim_of(dim, x, "topk"), i
     cdef ssize[MAX_NDIM] sizes
-    if x.dtype_ == BOOL:
-        raise DTypeError(f"topk: not defined for {dtype_object(BOOL)}; convert with .int() first")
+    if not is_in(x.dtype_, INTEGRAL | FLOATING):
+        raise DTypeError(f"topk: not defined for {x.dtype}; convert with .to() first")
     n = x.sizes[d] if x.ndim_ > 0 else 1
     if count < 0 or count > n:
         raise ShapeError(f"topk: k is {count}, but dimension {d} has {n} elements; k must be from 0 to that")
@@ -151,16 +138,14 @@ def topk_kernel(TensorBase values, TensorBase indices, TensorBase x, ssize k, di
     cdef DimIterator iter
     parameters.n = x.sizes[d] if x.ndim_ > 0 else 1
     parameters.order = order_loops[kernel]
-    parameters.k = k
     parameters.is_largest = largest
-    parameters.dtype = kernel
     start_iterator(&iter, values, d)
     add_operand(&iter, values, d, kernel, True)
     add_operand(&iter, indices, d, INT64, True)
     add_operand(&iter, x, d, kernel, False)
     if k > FEW:
         iter.scratch = parameters.n * 4 + 64 + scratch_bytes(parameters.n)
-    dim_apply(&iter, top_loop_of, &parameters, GRAIN)
+    dim_apply(&iter, top_loops[kernel], &parameters, GRAIN)
 
 def topk(TensorBase input not None, k, dim=-1, bint largest=True, bint sorted=True, *, out=None):
     """The k largest (or smallest) elements along a dimension, in order.
@@ -195,9 +180,9 @@ def topk(TensorBase input not None, k, dim=-1, bint largest=True, bint sorted=Tr
 cdef struct KthParameters:
     order_loop order
     ssize k                     # counted from 0; -1: the middle one, -2: the middle one of those that are not nan
-    int dtype
 
-cdef inline void kth_loop(void** data, ssize n, KthParameters* parameters, number* x) noexcept nogil:
+cdef void kth_loop(number** data, ssize n, KthParameters* parameters) noexcept nogil:
+    cdef number* x = data[0]
     cdef uint32_t* order = <uint32_t*>data[3]
     cdef ssize k = parameters.k, numbers = n
     parameters.order(order, x, n, False, <char*>data[3] + ((n * 4 + 63) & ~<ssize>63))
@@ -208,32 +193,26 @@ cdef inline void kth_loop(void** data, ssize n, KthParameters* parameters, numbe
             k = (numbers - 1) // 2                      # of an even number, the lower of the two in the middle
         else:
             k = numbers                                 # the first nan
-    (<number*>data[1])[0] = x[order[k]]
+    data[1][0] = x[order[k]]
     (<int64_t*>data[2])[0] = order[k]
 
-cdef void kth_loop_of(void** data, ssize n, void* parameter) noexcept nogil:
-    cdef KthParameters* parameters = <KthParameters*>parameter
-    if parameters.dtype == FLOAT32:
-        kth_loop(data, n, parameters, <float*>data[0])
-    elif parameters.dtype == FLOAT64:
-        kth_loop(data, n, parameters, <double*>data[0])
-    elif parameters.dtype == INT64:
-        kth_loop(data, n, parameters, <int64_t*>data[0])
-    elif parameters.dtype == INT32:
-        kth_loop(data, n, parameters, <int32_t*>data[0])
-    elif parameters.dtype == INT16:
-        kth_loop(data, n, parameters, <int16_t*>data[0])
-    elif parameters.dtype == INT8:
-        kth_loop(data, n, parameters, <int8_t*>data[0])
-    else:
-        kth_loop(data, n, parameters, <uint8_t*>data[0])
+cdef void set_loops(int dtype, number as_this) noexcept:
+    top_loops[dtype] = <dim_loop>top_loop[number]
+    kth_loops[dtype] = <dim_loop>kth_loop[number]
+
+set_loops[uint8_t](UINT8, 0)
+set_loops[int8_t](INT8, 0)
+set_loops[int16_t](INT16, 0)
+set_loops[int32_t](INT32, 0)
+set_loops[int64_t](INT64, 0)
+set_loops[float](FLOAT32, 0)
+set_loops[double](FLOAT64, 0)
 
 cdef tuple kth_results(str where, TensorBase x, int dim, bint keepdim):
     """Of (values, indices) of one element along a dimension."""
     cdef unsigned int mask = <unsigned int>1 << dim
     cdef ssize n = x.sizes[dim] if x.ndim_ > 0 else 1
-    if x.dtype_ == BOOL:
-        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(BOOL)}; convert with .int() first")
+    check_dtype(where, x, INTEGRAL | FLOATING)
     if n == 0:
         raise DimensionError(f"{where}: dimension {dim} of shape {tuple(x.shape)} is empty; choose one that has "
                              "elements")
@@ -247,13 +226,12 @@ cdef int find_kth(TensorBase values, TensorBase indices, TensorBase x, int dim, 
     cdef DimIterator iter
     parameters.order = order_loops[kernel]
     parameters.k = k
-    parameters.dtype = kernel
     start_iterator(&iter, x, dim)
     add_operand(&iter, x, dim, kernel, False)
     add_operand(&iter, values, dim if keepdim else -1, kernel, True)
     add_operand(&iter, indices, dim if keepdim else -1, INT64, True)
     iter.scratch = n * 4 + 64 + scratch_bytes(n)
-    return dim_apply(&iter, kth_loop_of, &parameters, GRAIN)
+    return dim_apply(&iter, kth_loops[kernel], &parameters, GRAIN)
 
 cdef object to_one_source(object grads, object x_shape, int dim, bint keepdim, object indices):
     if keepdim or len(x_shape) == 0:
@@ -324,10 +302,9 @@ cdef int median_of_all(TensorBase out, TensorBase x, ssize k) except -1:
     return find_kth(out, empty_tensor(INT64, 0, NULL), alias_as(x, 1, &x.numel_, &one, x.data_), 0, k, False)
 
 cdef TensorBase median_result(str where, TensorBase x):
-    if x.numel_ == 0 and not is_floating(x.dtype_):
+    if x.numel_ == 0 and not is_in(x.dtype_, FLOATING):
         raise DimensionError(f"{where}: a tensor of whole numbers without elements has no median")
-    if x.dtype_ == BOOL:
-        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(BOOL)}; convert with .int() first")
+    check_dtype(where, x, INTEGRAL | FLOATING)
     return result_beside(x, x.dtype_, 0, NULL)
 
 @MEDIAN.infer

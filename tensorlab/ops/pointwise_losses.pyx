@@ -5,7 +5,7 @@ Every loss is a pointwise op and what `reduction` makes of it: the mean, the sum
 from tensorlab._core.dispatch.dispatch cimport run_2, run_binary, run_ternary
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport check_same_place, same_numbers
-from tensorlab._core.dtypes cimport is_floating
+from tensorlab._core.dtypes cimport FLOATING, is_in
 from tensorlab._core.layout cimport shape_text
 from tensorlab._core.tensor cimport TensorBase, alias, is_meta
 
@@ -187,7 +187,7 @@ def smooth_l1_loss(TensorBase input not None, TensorBase target not None, size_a
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
     warn_of_broadcast("smooth_l1_loss", input, target)
-    if not is_floating(target.dtype_):
+    if not is_in(target.dtype_, FLOATING):
         check_floating("smooth_l1_loss", input=input)
     return reduced("smooth_l1_loss", run_ternary(HUBER_LOSS, input, target, beta) / beta, reduction)
 

@@ -12,8 +12,8 @@ from tensorlab._core.dtypes cimport (
     NUM_DTYPES,
     UINT8,
     dtype_code,
-    is_floating,
     kernel_dtype,
+    sum_dtype,
 )
 from tensorlab._core.graph.graph cimport dim_of, ndim_of
 from tensorlab._core.layout cimport plain_ints, ssize
@@ -75,14 +75,14 @@ cdef Op PROD = Op("prod(Tensor x, int? dim=None, bool keepdim=False, *, ScalarTy
 
 @PROD.infer
 def prod_infer(TensorBase x, dim, bint keepdim, dtype):
-    cdef int code = dtype_code(dtype, x.dtype_ if is_floating(x.dtype_) else INT64)
+    cdef int code = dtype_code(dtype, sum_dtype(x.dtype_))
     return reduced_result(code, x, prod_mask(x, dim), keepdim)
 
 @PROD.kernel
 def prod_kernel(TensorBase out, TensorBase x, dim, keepdim, dtype):
     if out.dtype_ == BOOL and x.dtype_ != BOOL:
         x = <TensorBase>(x != 0)                        # cast first: 0.5 * 0.5 is True
-    run_reduction(&prod_reducers[kernel_dtype(out.dtype_) if is_floating(out.dtype_) else INT64], out, x, prod_mask(x, dim),
+    run_reduction(&prod_reducers[kernel_dtype(sum_dtype(out.dtype_))], out, x, prod_mask(x, dim),
                   None, NULL, 0)
 
 cdef unsigned int prod_mask(TensorBase x, object dim) except? 0xffffffff:
@@ -195,7 +195,7 @@ cdef object run_truth(Op op, TensorBase x, object dim, bint keepdim, object out)
     cdef object result = run_3(op, x, plain_ints(dim), keepdim)
     if out is None:
         return result
-    if isinstance(out, TensorBase) and (<TensorBase>out).dtype_ == BOOL + UINT8 - (<TensorBase?>result).dtype_:
+    if isinstance(out, TensorBase) and ((<TensorBase>out).dtype_ == BOOL or (<TensorBase>out).dtype_ == UINT8):
         result = result.to(out.dtype)                   # either type of truth may be written
     return store_out(op.name, result, out, (x,), NO_DERIVATIVE)
 

@@ -21,5 +21,6 @@ cdef int fill_tensor(TensorBase x, int recipe, Generator generator, double a, do
 cdef int fill_normally(TensorBase x, Generator generator, double mean, double std) except -1
 cdef int fill_between(TensorBase x, Generator generator, object low, object high) except -1
 cdef int check_floating(int dtype, str where, bint plain_error) except -1
+cdef int digits_of(int dtype) noexcept
 cdef int check_std(double std, str where) except -1
 cdef int check_integer_bounds(int dtype, object low, object high, str where) except -1

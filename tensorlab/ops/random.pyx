@@ -32,18 +32,25 @@ from tensorlab._core.dtypes cimport (
     FLOAT16,
     FLOAT32,
     FLOAT64,
+    FLOATING,
+    HALF,
     INT16,
     INT32,
     INT64,
     INT8,
+    INTEGRAL,
     MAX_ITEMSIZE,
+    NUM_DTYPES,
     UINT8,
     dtype_object,
-    is_floating,
+    is_differentiable,
+    is_double,
+    is_in,
     item_size,
     kernel_dtype,
     number,
     real,
+    refuse_loop,
 )
 from tensorlab._core.layout cimport MAX_NDIM, is_dense, ssize
 from tensorlab._core.loops.conversion cimport convert
@@ -72,25 +79,6 @@ cdef void fill_floats(real* out, ssize n, int recipe, Generator generator, doubl
         fill_exponential(out, n, generator, a)
 
 
-cdef int fill_any(TensorBase row, int recipe, Generator generator, double p) except -1:
-    """The recipes that every type has."""
-    if row.dtype_ == FLOAT32:
-        fill_one[float](<float*>memory_of(row), row.numel_, recipe, generator, p)
-    elif row.dtype_ == FLOAT64:
-        fill_one[double](<double*>memory_of(row), row.numel_, recipe, generator, p)
-    elif row.dtype_ == INT64:
-        fill_one[int64_t](<int64_t*>memory_of(row), row.numel_, recipe, generator, p)
-    elif row.dtype_ == INT32:
-        fill_one[int32_t](<int32_t*>memory_of(row), row.numel_, recipe, generator, p)
-    elif row.dtype_ == INT16:
-        fill_one[int16_t](<int16_t*>memory_of(row), row.numel_, recipe, generator, p)
-    elif row.dtype_ == INT8:
-        fill_one[int8_t](<int8_t*>memory_of(row), row.numel_, recipe, generator, p)
-    else:
-        fill_one[uint8_t](<uint8_t*>memory_of(row), row.numel_, recipe, generator, p)
-    return 0
-
-
 cdef void fill_one(number* out, ssize n, int recipe, Generator generator, double p) noexcept:
     if recipe == BERNOULLI:
         fill_bernoulli(out, n, generator, p)
@@ -100,21 +88,37 @@ cdef void fill_one(number* out, ssize n, int recipe, Generator generator, double
         fill_random(out, n, generator)
 
 
+ctypedef void (*any_fill)(void* out, ssize n, int recipe, Generator generator, double p) noexcept
+ctypedef void (*integer_fill)(void* out, ssize n, Generator generator, int64_t low, uint64_t range_) noexcept nogil
+
+cdef any_fill[NUM_DTYPES] any_fills             # of the recipes that every type has
+cdef integer_fill[NUM_DTYPES] integer_fills
+
+cdef void set_fills(int dtype, number as_this) noexcept:
+    any_fills[dtype] = <any_fill>fill_one[number]
+    integer_fills[dtype] = <integer_fill>fill_randint[number]
+
+set_fills[uint8_t](BOOL, 0)
+set_fills[uint8_t](UINT8, 0)
+set_fills[int8_t](INT8, 0)
+set_fills[int16_t](INT16, 0)
+set_fills[int32_t](INT32, 0)
+set_fills[int64_t](INT64, 0)
+set_fills[float](FLOAT32, 0)
+set_fills[double](FLOAT64, 0)
+
+
+cdef int fill_any(TensorBase row, int recipe, Generator generator, double p) except -1:
+    if any_fills[row.dtype_] == NULL:
+        refuse_loop(row.dtype_)
+    any_fills[row.dtype_](memory_of(row), row.numel_, recipe, generator, p)
+    return 0
+
+
 cdef int fill_integers(TensorBase row, Generator generator, int64_t low, uint64_t range_) except -1:
-    if row.dtype_ == FLOAT32:
-        fill_randint(<float*>memory_of(row), row.numel_, generator, low, range_)
-    elif row.dtype_ == FLOAT64:
-        fill_randint(<double*>memory_of(row), row.numel_, generator, low, range_)
-    elif row.dtype_ == INT64:
-        fill_randint(<int64_t*>memory_of(row), row.numel_, generator, low, range_)
-    elif row.dtype_ == INT32:
-        fill_randint(<int32_t*>memory_of(row), row.numel_, generator, low, range_)
-    elif row.dtype_ == INT16:
-        fill_randint(<int16_t*>memory_of(row), row.numel_, generator, low, range_)
-    elif row.dtype_ == INT8:
-        fill_randint(<int8_t*>memory_of(row), row.numel_, generator, low, range_)
-    else:
-        fill_randint(<uint8_t*>memory_of(row), row.numel_, generator, low, range_)
+    if integer_fills[row.dtype_] == NULL:
+        refuse_loop(row.dtype_)
+    integer_fills[row.dtype_](memory_of(row), row.numel_, generator, low, range_)
     return 0
 
 
@@ -139,7 +143,6 @@ cdef TensorBase row_for(TensorBase x):
     cdef TensorBase row
     if kernel_dtype(x.dtype_) == x.dtype_ and is_dense(x.ndim_, x.sizes, x.strides):
         row = alias_as(x, 1, &x.numel_, NULL, x.data_)
-        row.dtype_ = UINT8 if x.dtype_ == BOOL else x.dtype_
         return row
     return empty_beside(x, kernel_dtype(x.dtype_), 1, &x.numel_)
 
@@ -164,10 +167,10 @@ cdef int fill_tensor(TensorBase x, int recipe, Generator generator, double a, do
         fill_normal[float](<float*>memory_of(row), x.numel_ - x.numel_ % NORMAL_BLOCK, generator, a, b)
         if x.numel_ % NORMAL_BLOCK != 0:
             fill_normal[float](<float*>memory_of(row) + x.numel_ - NORMAL_BLOCK, NORMAL_BLOCK, generator, a, b)
-    elif row.dtype_ == FLOAT32:
-        fill_floats[float](<float*>memory_of(row), row.numel_, recipe, generator, a, b)
-    else:
+    elif is_double(row.dtype_):
         fill_floats[double](<double*>memory_of(row), row.numel_, recipe, generator, a, b)
+    else:
+        fill_floats[float](<float*>memory_of(row), row.numel_, recipe, generator, a, b)
     if recipe == UNIFORM and kernel_dtype(x.dtype_) != x.dtype_:
         keep_below(<float*>memory_of(row), row.numel_, x.dtype_, a, b)
     return put_row(x, row)
@@ -215,7 +218,7 @@ cdef int check_filled(TensorBase x, str where, bint plain_error) except -1:
 
 
 cdef int check_floating(int dtype, str where, bint plain_error) except -1:
-    if not is_floating(dtype):
+    if not is_in(dtype, FLOATING):
         raise (DTypeError if plain_error else UnsupportedDType)(
             f"{where}: not implemented for {dtype_object(dtype)}; a floating dtype is needed")
     return 0
@@ -468,7 +471,7 @@ def bernoulli_(TensorBase self not None, p=0.5, *, generator=None):
         check_probability(p, "bernoulli_")
         return run_3(BERNOULLI_, self, <double>p, generator)
     # integers have no history, not even one that leads to p
-    return run_3(BERNOULLI_TENSOR_, self, p if is_floating(self.dtype_) else p.detach(), generator)
+    return run_3(BERNOULLI_TENSOR_, self, p if is_differentiable(self.dtype_) else p.detach(), generator)
 
 
 # The elements are probabilities themselves:
@@ -511,7 +514,7 @@ cdef int check_integer_bounds(int dtype, object low, object high, str where) exc
     if dtype == BOOL:
         if low < 0 or high > 2:
             raise DTypeError(f"{where}: the integers from {low} to {high - 1} do not fit in {dtype_object(dtype)}")
-    elif not is_floating(dtype) and (high - 1 > largest(dtype) or low < (0 if dtype == UINT8 else -largest(dtype) - 1)):
+    elif is_in(dtype, INTEGRAL) and (high - 1 > largest(dtype) or low < (0 if dtype == UINT8 else -largest(dtype) - 1)):
         raise DTypeError(f"{where}: the integers from {low} to {high - 1} do not fit in {dtype_object(dtype)}")
     return 0
 
@@ -552,7 +555,7 @@ cdef int fill_between(TensorBase x, Generator generator, object low, object high
     cdef TensorBase row
     if x.numel_ == 0:
         return 0
-    if is_floating(x.dtype_):
+    if is_in(x.dtype_, FLOATING):
         low, high = exact_bounds(x.dtype_, low, high)
     row = row_for(x)
     fill_integers(row, generator, low, <uint64_t>((high - low) & 0xffffffffffffffff))
@@ -563,7 +566,7 @@ cdef object upper_bound(TensorBase x, object low, object high, str where):
     """The upper bound, which is that of x's type unless it is given. Both have then been checked."""
     cdef object two = 2
     if high is None:
-        high = 1 + (largest(x.dtype_) if not is_floating(x.dtype_) else two ** digits_of(x.dtype_))
+        high = 1 + (two ** digits_of(x.dtype_) if is_in(x.dtype_, FLOATING) else largest(x.dtype_))
     check_integer_bounds(x.dtype_, low, high, where)
     return high
 
@@ -584,7 +587,7 @@ def random_kernel(TensorBase out, TensorBase x, low, high, generator):
         fill_between(out, source, low, upper_bound(x, low, high, "random"))
     elif x.dtype_ == BOOL:                                  # everything that the type can hold
         fill_between(out, source, 0, 2)
-    elif x.dtype_ == FLOAT16 or x.dtype_ == BFLOAT16:       # as many integers as are exact
+    elif is_in(x.dtype_, HALF):                             # as many integers as are exact
         fill_between(out, source, 0, (1 << digits_of(x.dtype_)) + 1)
     else:
         fill_tensor(out, RANDOM, source, 0, 0)

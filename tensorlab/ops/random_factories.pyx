@@ -8,17 +8,16 @@ from tensorlab._core.dispatch.operands cimport refuse_internal_overlap
 from tensorlab._core.dispatch.out_argument cimport CASTS, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.distributions cimport fill_randperm, fill_uniform
 from tensorlab._core.dtypes cimport (
-    BFLOAT16,
-    BOOL,
-    FLOAT16,
     FLOAT32,
     FLOAT64,
+    FLOATING,
     INT64,
+    INTEGRAL,
     NO_DTYPE,
     default_float,
     dtype_code,
     dtype_object,
-    is_floating,
+    is_in,
     kernel_dtype,
 )
 from tensorlab._core.layout cimport MAX_NDIM, int_argument, read_sizes, ssize
@@ -53,6 +52,7 @@ from tensorlab.ops.random cimport (
     check_floating,
     check_integer_bounds,
     check_std,
+    digits_of,
     fill_between,
     fill_normally,
     fill_tensor,
@@ -219,10 +219,9 @@ def randperm_infer(n, generator, dtype, device):
     generator_or_default(generator, "randperm")
     if count < 0:
         raise ShapeError(f"randperm: n must be at least 0, not {count}")
-    if code == BOOL:
-        raise UnsupportedDType("randperm: not implemented for bool")
-    if is_floating(code) and count > (2048 if code == FLOAT16 else 256 if code == BFLOAT16
-                                      else (1 << 24) if code == FLOAT32 else (1 << 53)) + 1:
+    if not is_in(code, INTEGRAL | FLOATING):
+        raise UnsupportedDType(f"randperm: not implemented for {dtype_object(code).name}")
+    if is_in(code, FLOATING) and count > (<ssize>1 << digits_of(code)) + 1:
         raise DTypeError(f"randperm: {dtype_object(code)} cannot hold all integers up to {n}")
     check_number(max(count - 1, 0), code, "randperm")
     return row_result(count, code, device, "randperm")
@@ -471,7 +470,7 @@ cdef Op MULTINOMIAL = Op("multinomial(Tensor x, int num_samples, bool replacemen
 def multinomial_infer(TensorBase x, num_samples, replacement, generator):
     cdef ssize samples = int_argument(num_samples, "multinomial", "num_samples"), n
     cdef ssize[2] sizes
-    if not is_floating(x.dtype_):
+    if not is_in(x.dtype_, FLOATING):
         raise DTypeError(f"multinomial: probabilities must be floating, not "
                          f"{dtype_object(x.dtype_)}")
     if x.ndim_ != 1 and x.ndim_ != 2:

@@ -10,14 +10,17 @@ from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport as_number, check_fits, write_number
 from tensorlab._core.dispatch.out_argument cimport warn_of_resizing
 from tensorlab._core.dtypes cimport (
-    BOOL,
     FLOAT32,
     FLOAT64,
+    FLOATING,
     INT64,
+    INTEGRAL,
     MAX_ITEMSIZE,
     default_float,
     dtype_code,
-    is_floating,
+    dtype_object,
+    is_double,
+    is_in,
     kernel_dtype,
     real,
 )
@@ -119,24 +122,24 @@ def arange_infer(start, end, step, dtype, device):
     if (end < start if step > 0 else start < end) or (has_float and isnan(step)):
         raise ShapeError(f"arange: steps of {step} do not lead from {start} to {end}")
     code = dtype_code(dtype, default_float() if has_float else INT64)
-    if code == BOOL:
-        raise UnsupportedDType("arange: not implemented for bool")
-    if not is_floating(code):
+    if not is_in(code, INTEGRAL | FLOATING):
+        raise UnsupportedDType(f"arange: not implemented for {dtype_object(code).name}")
+    if is_in(code, INTEGRAL):
         check_fits(start, INT64, "arange")
         check_fits(step, INT64, "arange")
     return row_result(range_length(start, end, step, code), code, device, "arange")
 
 @ARANGE.kernel
 def arange_kernel(TensorBase out, start, end, step, dtype, device):
-    cdef int kernel = kernel_dtype(out.dtype_) if is_floating(out.dtype_) else INT64
+    cdef int kernel = kernel_dtype(out.dtype_) if is_in(out.dtype_, FLOATING) else INT64
     cdef TensorBase target = out if kernel == out.dtype_ else empty_beside(out, kernel, 1, out.sizes)
     start, step = read_bound(start, "start", "arange"), read_bound(step, "step", "arange")
     if kernel == INT64:
         count_up_integers(<int64_t*>memory_of(target), out.numel_, int(start), int(step))
-    elif kernel == FLOAT32:
-        count_up[float](<float*>memory_of(target), out.numel_, start, step)
-    else:
+    elif is_double(kernel):
         count_up[double](<double*>memory_of(target), out.numel_, start, step)
+    else:
+        count_up[float](<float*>memory_of(target), out.numel_, start, step)
     if target is not out:
         copy_into(out, target)
 
@@ -229,7 +232,7 @@ cdef double as_element(object value, int dtype, str where) except? -1:
     cdef char[MAX_ITEMSIZE] element
     cdef double x
     check_number(value, dtype, where)
-    if is_floating(dtype):
+    if is_in(dtype, FLOATING):
         return rounded(value, dtype)
     write_number(value, dtype, element)
     convert(&x, FLOAT64, 1, element, dtype, 1, 1)
@@ -253,8 +256,8 @@ cdef TensorBase space_result(object start, object end, object steps, object dtyp
     start, end = read_bound(start, "start", where), read_bound(end, "end", where)
     if n < 0:
         raise ShapeError(f"{where}: steps is {n}; it must be at least 0")
-    if code == BOOL:
-        raise UnsupportedDType(f"{where}: not implemented for bool")
+    if not is_in(code, INTEGRAL | FLOATING):
+        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(code).name}")
     if n > 1:
         check_number(start, code, where)
         check_number(end, code, where)
@@ -283,7 +286,7 @@ cdef int space_to(TensorBase out, object start, object end, object base, str whe
     if base is not None:
         interpolate_exponents(<double*>memory_of(target), n, first, last, code)
         raise_to(<double*>memory_of(target), n, base)
-    elif is_floating(code) and code != FLOAT64:
+    elif is_in(code, FLOATING) and code != FLOAT64:
         interpolate_half(<double*>memory_of(target), n, first, last, code)
     else:
         interpolate[double](<double*>memory_of(target), n, first, last)

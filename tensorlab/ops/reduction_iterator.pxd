@@ -1,5 +1,5 @@
 """The iterator of reductions: it serves sums, products, maxima, norms and variances."""
-from tensorlab._core.dtypes cimport MAX_ITEMSIZE, NUM_DTYPES
+from tensorlab._core.dtypes cimport MAX_ITEMSIZE
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 

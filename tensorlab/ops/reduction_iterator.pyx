@@ -14,9 +14,9 @@ from cpython.number cimport PyIndex_Check
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from tensorlab._core.dtypes cimport MAX_ITEMSIZE, item_size
+from tensorlab._core.dtypes cimport MAX_ITEMSIZE, item_size, refuse_loop
 from tensorlab._core.layout cimport MAX_NDIM, contiguous_strides, ssize, wrap_dim
-from tensorlab._core.loops.conversion cimport convert
+from tensorlab._core.loops.conversion cimport check_convertible, convert
 from tensorlab._core.loops.loop_nest cimport (
     IndexCounter,
     coalesce,
@@ -322,9 +322,14 @@ cdef int run_reduction(const Reducer* reducer, TensorBase out, TensorBase x, uns
     """
     cdef Reduction r
     cdef int threads
+    if reducer.rows == NULL:
+        refuse_loop(out.dtype_)
     if (out.numel_ == 1 and x.is_contiguous_ and 0 < x.numel_ < NOGIL_WORK and x.dtype_ == reducer.dtype and extra is None):
         fold_all(reducer, out, x, finalize, parameter)
         return 0
+    if x.dtype_ != reducer.dtype or out.dtype_ != reducer.total_dtype:
+        check_convertible(reducer.dtype, x.dtype_)
+        check_convertible(out.dtype_, reducer.total_dtype)
     r.reducer = reducer
     r.finalize = finalize
     r.parameter = parameter

@@ -11,4 +11,4 @@ cdef object spread(TensorBase grad, object x_shape, object dim, bint keepdim)
 cdef object keep_dims(TensorBase grad, object x_shape, object dim, bint keepdim)
 cdef object to_sources(object grad, object x_shape, int dim, object indices)
 cdef object share_among(object mask, object grad)
-cdef finalize_loop divide_totals(int dtype) noexcept
+cdef finalize_loop divide_totals(int dtype) except NULL

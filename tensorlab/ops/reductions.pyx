@@ -9,14 +9,17 @@ from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
     FLOAT64,
+    INEXACT,
     INT64,
     NUM_DTYPES,
     dtype_code,
     dtype_object,
-    is_floating,
+    is_double,
+    is_in,
     item_size,
     kernel_dtype,
     real,
+    sum_dtype,
 )
 from tensorlab._core.graph.graph cimport bump_version, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
@@ -243,7 +246,7 @@ count_reducer.total_dtype = INT64
 # ---------------------------------------------------------------- what sums and means share
 cdef int sum_to(TensorBase out, TensorBase x, unsigned int mask, finalize_loop finalize, double parameter) except -1:
     """Fill `out` with sums, which are computed in the type that belongs to its own."""
-    cdef int compute = kernel_dtype(out.dtype_) if is_floating(out.dtype_) else INT64
+    cdef int compute = kernel_dtype(sum_dtype(out.dtype_))
     return run_reduction(&count_reducer if compute == INT64 and x.dtype_ == BOOL else &sum_reducers[compute], out, x, mask,
                          None, finalize, parameter)
 
@@ -292,7 +295,7 @@ cdef Op SUM = Op("sum(Tensor x, int[]? dim=None, bool keepdim=False, *, ScalarTy
 
 @SUM.infer
 def sum_infer(TensorBase x, dim, bint keepdim, dtype):
-    cdef int code = dtype_code(dtype, x.dtype_ if is_floating(x.dtype_) else INT64)
+    cdef int code = dtype_code(dtype, sum_dtype(x.dtype_))
     return reduced_result(code, x, read_dims(dim, ndim_of(x), "sum"), keepdim)
 
 @SUM.kernel
@@ -345,14 +348,14 @@ cdef void divide_loop(real* totals, ssize n, double parameter) noexcept nogil:
     for i in range(n):
         totals[i] /= divisor
 
-cdef finalize_loop divide_totals(int dtype) noexcept:
+cdef finalize_loop divide_totals(int dtype) except NULL:
     """Divides totals of the type that `dtype` is computed in."""
-    return <finalize_loop>divide_loop[double] if dtype == FLOAT64 else <finalize_loop>divide_loop[float]
+    return <finalize_loop>divide_loop[double] if is_double(kernel_dtype(dtype)) else <finalize_loop>divide_loop[float]
 
 cdef int mean_dtype(TensorBase x, object dtype, str where) except -1:
     """The type of a mean: floating, or an error."""
     cdef int code = dtype_code(dtype, x.dtype_)
-    if not is_floating(code):
+    if not is_in(code, INEXACT):
         raise DTypeError(f"{where}: needs a floating dtype, but "
                          f"{'dtype= is' if dtype is not None else 'the tensor has'} {dtype_object(code)}; "
                          f"give dtype=tensorlab.float32, or convert the tensor with .float()")
@@ -416,7 +419,7 @@ def nansum(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=Non
     >>> tensorlab.tensor([1., float("nan"), 2.]).nansum()
     tensor(3.)
     """
-    if not is_floating(input.dtype_):
+    if not is_in(input.dtype_, INEXACT):
         return sum(input, dim, keepdim, dtype=dtype, out=out)
     return store_out("nansum", sum(input.masked_fill(input != input, 0), dim, keepdim, dtype=dtype), out, (input,), CASTS)
 
@@ -474,7 +477,7 @@ def sum_to_size_infer(TensorBase x, size):
     """Dimensions are kept, with size 1 where they were summed."""
     cdef ssize[MAX_NDIM] sizes
     cdef unsigned int mask = dims_to_sum(x, read_sizes(size, sizes, "sum_to_size"), sizes)
-    return reduced_result(x.dtype_ if is_floating(x.dtype_) else INT64, x, mask, True)
+    return reduced_result(sum_dtype(x.dtype_), x, mask, True)
 
 @SUM_TO_SIZE.kernel
 def sum_to_size_kernel(TensorBase out, TensorBase x, size):

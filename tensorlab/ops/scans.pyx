@@ -6,7 +6,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch.dispatch cimport run_2, run_3
 from tensorlab._core.dispatch.op cimport Op, inplace_op
-from tensorlab._core.dispatch.operands cimport same_numbers
+from tensorlab._core.dispatch.operands cimport check_dtype, same_numbers
 from tensorlab._core.dispatch.out_argument cimport (
     CASTS,
     NO_PARTIAL_OVERLAP,
@@ -17,17 +17,23 @@ from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
     FLOAT64,
-    INT8,
+    FLOATING,
     INT16,
     INT32,
     INT64,
+    INT8,
+    INTEGRAL,
     NUM_DTYPES,
+    ORDERED,
     UINT8,
     dtype_code,
-    is_floating,
+    dtype_object,
+    is_double,
+    is_in,
     kernel_dtype,
     number,
     real,
+    sum_dtype,
 )
 from tensorlab._core.graph.graph cimport dim_of, needs_grad
 from tensorlab._core.graph.inplace cimport check_inplace
@@ -58,23 +64,22 @@ cdef int scan(TensorBase x, TensorBase out, int dim, int kernel, dim_loop loop, 
 
 cdef int running_dtype(TensorBase x, object dtype, str where) except -1:
     """The type of a running sum or product: the one asked for, or that of x, int64 for integers."""
-    cdef int code = dtype_code(dtype, x.dtype_ if is_floating(x.dtype_) else INT64)
-    if code == BOOL:
-        raise UnsupportedDType(f"{where}: not implemented for tensorlab.bool; give another dtype")
+    cdef int code = dtype_code(dtype, sum_dtype(x.dtype_))
+    if not is_in(code, INTEGRAL | FLOATING):
+        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(code)}; give another dtype")
     return code
 
 
 cdef TensorBase floating_result(TensorBase x, object dim, str where):
     """A result of x's shape and type, which must be floating."""
     dim_of(dim, x, where)
-    if not is_floating(x.dtype_):
-        raise UnsupportedDType(f"{where}: not implemented for {x.dtype}; convert with .to() first")
+    check_dtype(where, x, FLOATING)
     return result_beside(x, x.dtype_, x.ndim_, x.sizes)
 
 
 cdef int scan_dtype(int code) noexcept:
     """The type that a running sum or product of `code` is computed in."""
-    return kernel_dtype(code) if is_floating(code) else INT64
+    return kernel_dtype(sum_dtype(code))
 
 
 # ---------------------------------------------------------------- cumsum
@@ -243,7 +248,7 @@ def logcumsumexp_infer(TensorBase x, dim):
 @LOGCUMSUMEXP.kernel
 def logcumsumexp_kernel(TensorBase out, TensorBase x, dim):
     cdef int d = dim_of(dim, x, "logcumsumexp"), kernel = kernel_dtype(x.dtype_)
-    scan(x, out, d, kernel, <dim_loop>logcumsumexp_loop[float] if kernel == FLOAT32 else <dim_loop>logcumsumexp_loop[double])
+    scan(x, out, d, kernel, <dim_loop>logcumsumexp_loop[double] if is_double(kernel) else <dim_loop>logcumsumexp_loop[float])
 
 def logcumsumexp(TensorBase input not None, dim, *, out=None):
     """Running logarithm of the sum of exponentials along a dimension.
@@ -381,7 +386,7 @@ def cumprod_backward_kernel(TensorBase out, TensorBase grad, TensorBase x, dim):
     add_operand(&iter, out, d, kernel, True)
     add_operand(&iter, grad, d, kernel, False)
     add_operand(&iter, x, d, kernel, False)
-    dim_apply(&iter, <dim_loop>cumprod_backward_loop[double] if kernel == FLOAT64 else
+    dim_apply(&iter, <dim_loop>cumprod_backward_loop[double] if is_double(kernel) else
               <dim_loop>cumprod_backward_loop[float], NULL, GRAIN)
 
 def cumprod_backward(TensorBase grad not None, TensorBase x not None, dim):
@@ -440,6 +445,7 @@ def cummin_derivative(grads, x_shape, dim, indices):
 
 cdef tuple running_results(TensorBase x, object dim, str where):
     dim_of(dim, x, where)
+    check_dtype(where, x, ORDERED)
     return result_beside(x, x.dtype_, x.ndim_, x.sizes), result_beside(x, INT64, x.ndim_, x.sizes)
 
 cdef int run_both(TensorBase values, TensorBase indices, TensorBase x, object dim, dim_loop* loops) except -1:

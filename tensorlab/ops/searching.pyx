@@ -8,6 +8,7 @@ from tensorlab._core.dispatch.dispatch cimport run_tuple
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport (
     as_number,
+    check_dtype,
     check_same_place,
     comparable,
     same_numbers,
@@ -17,13 +18,16 @@ from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
     FLOAT64,
-    INT8,
+    INEXACT,
     INT16,
     INT32,
     INT64,
+    INT8,
+    NUM_DTYPES,
+    ORDERED,
     UINT8,
     dtype_object,
-    is_floating,
+    is_in,
     kernel_dtype,
     number,
 )
@@ -73,20 +77,18 @@ cdef bint search(number* rows, number* values, int64_t* sorter, int64_t* out, ss
     return True
 
 
-cdef search_loop loop_for(int dtype) noexcept:
-    if dtype == FLOAT32:
-        return <search_loop>search[float]
-    if dtype == FLOAT64:
-        return <search_loop>search[double]
-    if dtype == INT64:
-        return <search_loop>search[int64_t]
-    if dtype == INT32:
-        return <search_loop>search[int32_t]
-    if dtype == INT16:
-        return <search_loop>search[int16_t]
-    if dtype == INT8:
-        return <search_loop>search[int8_t]
-    return <search_loop>search[uint8_t]
+cdef search_loop[NUM_DTYPES] loops
+
+cdef void set_loop(int dtype, number as_this) noexcept:
+    loops[dtype] = <search_loop>search[number]
+
+set_loop[uint8_t](UINT8, 0)
+set_loop[int8_t](INT8, 0)
+set_loop[int16_t](INT16, 0)
+set_loop[int32_t](INT32, 0)
+set_loop[int64_t](INT64, 0)
+set_loop[float](FLOAT32, 0)
+set_loop[double](FLOAT64, 0)
 
 
 cdef TensorBase in_type(TensorBase x, int dtype):
@@ -117,6 +119,7 @@ cdef bint have_same_rows(TensorBase x, TensorBase y) noexcept:
 def searchsorted_infer(TensorBase rows, TensorBase values, out_int32, right, TensorBase sorter):
     if rows.ndim_ == 0:
         raise ShapeError("searchsorted: the sorted numbers must have at least one dimension")
+    check_dtype("searchsorted", rows, ORDERED)
     if rows.dtype_ != values.dtype_:
         raise DTypeError(f"searchsorted: the sorted numbers have type {rows.dtype} and the values {values.dtype}; they must be "
                          f"equal")
@@ -138,7 +141,7 @@ def searchsorted_kernel(TensorBase out, TensorBase rows, TensorBase values, out_
     cdef bint is_good
     cdef TensorBase found = out, wanted, sequence, order
     cdef int dtype = UINT8 if rows.dtype_ == BOOL else kernel_dtype(rows.dtype_)
-    cdef search_loop loop = loop_for(dtype)
+    cdef search_loop loop = loops[dtype]
     cdef ssize length = rows.sizes[rows.ndim_ - 1], inner = values.sizes[values.ndim_ - 1] if values.ndim_ > 0 else 1, i
     cdef int64_t* sorted_by = NULL
     sequence, wanted = in_type(rows, dtype), in_type(values, dtype)
@@ -167,7 +170,7 @@ cdef object bad_sorter(ssize length):
 cdef tuple beside_number(TensorBase x, object value):
     """x and a number that it is compared with, as tensors of one type. An int outside of x's type counts as an infinity."""
     value = comparable(x, value)
-    if isinstance(value, float) and not is_floating(x.dtype_):
+    if isinstance(value, float) and not is_in(x.dtype_, INEXACT):
         x = x.to(dtype_object(FLOAT64))
     elif x.dtype_ == BOOL and not isinstance(value, bool):
         x = x.to(dtype_object(INT64))

@@ -9,7 +9,7 @@ gradient.
 from tensorlab._core.dispatch.dispatch cimport run_3, run_4, run_tuple
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_same_place
-from tensorlab._core.dtypes cimport is_floating, item_size, kernel_dtype
+from tensorlab._core.dtypes cimport INTEGRAL, is_in, item_size, kernel_dtype
 from tensorlab._core.graph.graph cimport as_view, dim_of
 from tensorlab._core.layout cimport (
     MAX_NDIM,
@@ -224,7 +224,7 @@ def narrow(TensorBase input not None, dim, start, length):
     cdef int at
     cdef ssize first, n = int_argument(length, "narrow", "length")
     if isinstance(start, TensorBase):
-        if (<TensorBase>start).ndim_ > 0 or is_floating((<TensorBase>start).dtype_):
+        if (<TensorBase>start).ndim_ > 0 or not is_in((<TensorBase>start).dtype_, INTEGRAL):
             raise ArgumentTypeError(f"narrow: start must be an int or a 0-d tensor of integers, not a tensor of shape "
                                     f"{tuple(start.shape)} and {start.dtype}")
         start = start.item()

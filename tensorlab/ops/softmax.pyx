@@ -7,7 +7,7 @@ cimport tensorlab._core.loops.tl_math as tl_math
 from tensorlab._core.dispatch.dispatch cimport run_3
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_same_place, same_numbers
-from tensorlab._core.dtypes cimport FLOAT64, dtype_code, dtype_object, is_floating, kernel_dtype, real
+from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, FLOATING, NUM_DTYPES, dtype_code, dtype_object, is_in, kernel_dtype, real
 from tensorlab._core.graph.graph cimport dim_of
 from tensorlab._core.layout cimport plain_ints, shape_text, ssize
 from tensorlab._core.tensor cimport TensorBase, result_beside
@@ -20,27 +20,29 @@ cdef enum:
     GRAIN = 8192                # elements that make a thread worth starting
 
 
-cdef struct Loops:              # of one op: of float32, of float64
-    dim_loop[2] slice
-    strip_loop[2] strip
+cdef struct Loops:              # of one op, by the type that is computed in
+    dim_loop[NUM_DTYPES] slice
+    strip_loop[NUM_DTYPES] strip
 
 
 cdef int run_along(TensorBase out, TensorBase x, TensorBase y, int dim, const Loops* loops) except -1:
     """Fill `out` with the loops' results for x, or for x and y, along `dim`."""
     cdef int kernel = kernel_dtype(out.dtype_)
     cdef DimIterator iter
+    if out.numel_ == 0:                                 # perhaps of a type that has no loops
+        return 0
     start_iterator(&iter, out, dim)
     add_operand(&iter, out, dim, kernel, True)
     add_operand(&iter, x, dim, kernel, False)
     if y is not None:
         add_operand(&iter, y, dim, kernel, False)
-    iter.strip = loops.strip[kernel == FLOAT64]
-    return dim_apply(&iter, loops.slice[kernel == FLOAT64], NULL, GRAIN)
+    iter.strip = loops.strip[kernel]
+    return dim_apply(&iter, loops.slice[kernel], NULL, GRAIN)
 
 
 cdef void set_loops(Loops* loops, void* float_loop, void* double_loop, void* float_strip, void* double_strip) noexcept:
-    loops.slice[0], loops.slice[1] = <dim_loop>float_loop, <dim_loop>double_loop
-    loops.strip[0], loops.strip[1] = <strip_loop>float_strip, <strip_loop>double_strip
+    loops.slice[FLOAT32], loops.slice[FLOAT64] = <dim_loop>float_loop, <dim_loop>double_loop
+    loops.strip[FLOAT32], loops.strip[FLOAT64] = <strip_loop>float_strip, <strip_loop>double_strip
 
 
 cdef void shifts_of(real* shift, real* x, ssize x_stride, ssize n, ssize width) noexcept nogil:
@@ -71,7 +73,7 @@ cdef void exp_strip(real* total, real* out, ssize out_stride, real* x, ssize x_s
 
 cdef int softmax_dtype(TensorBase x, object dtype, str where) except -1:
     cdef int code = dtype_code(dtype, x.dtype_)
-    if not is_floating(code) and x.numel_ > 0:          # nothing is computed for no elements, as in PyTorch
+    if not is_in(code, FLOATING) and x.numel_ > 0:          # nothing is computed for no elements, as in PyTorch
         raise UnsupportedDType(f"{where}: not implemented for {dtype_object(code)}; give dtype=tensorlab.float32, or "
                                f"convert the tensor with .float()")
     return code

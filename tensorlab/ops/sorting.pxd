@@ -1,7 +1,7 @@
 """The order of one line, as sort, kthvalue and median need it."""
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t, int8_t, int16_t, int32_t, int64_t
 
-from tensorlab._core.dtypes cimport NUM_DTYPES, number
+from tensorlab._core.dtypes cimport NUM_DTYPES
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 

@@ -12,10 +12,10 @@ from libc.string cimport memcpy, memset
 
 from tensorlab._core.dispatch.dispatch cimport run_3
 from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dispatch.out_argument cimport NO_DERIVATIVE, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.dtypes cimport (
-    BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_ITEMSIZE, UINT8, item_size, kernel_dtype, number,
-)
+    BOOL, FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, ORDERED, UINT8, item_size, kernel_dtype, number)
 from tensorlab._core.graph.graph cimport dim_of
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase, empty_like, result_like
@@ -144,7 +144,7 @@ order_loops[FLOAT64] = <order_loop>order_wide[double]
 
 cdef ssize scratch_bytes(ssize n) noexcept nogil:
     """Counts, the other half of the order, and two halves of keys."""
-    return (COUNTS + n) * sizeof(uint32_t) + MAX_ITEMSIZE + 2 * n * MAX_ITEMSIZE
+    return (COUNTS + n) * sizeof(uint32_t) + (2 * n + 1) * sizeof(uint64_t)
 
 
 # ---------------------------------------------------------------- sort
@@ -206,6 +206,7 @@ cdef void sort_loop_of(void** data, ssize n, void* parameters) noexcept nogil:
 @SORT.infer
 def sort_infer(TensorBase x, dim, descending):
     dim_of(dim, x, "sort")
+    check_dtype("sort", x, ORDERED)
     return result_like(x, x.dtype_), result_like(x, INT64)
 
 @STABLE_SORT.kernel

@@ -15,9 +15,12 @@ from tensorlab._core.dispatch.out_argument cimport CASTS
 from tensorlab._core.dtypes cimport (
     FLOAT32,
     FLOAT64,
+    FLOATING,
+    INEXACT,
     default_float,
     dtype_object,
-    is_floating,
+    is_double,
+    is_in,
     kernel_dtype,
     real,
 )
@@ -150,8 +153,8 @@ cdef TensorBase centre_of(TensorBase x, unsigned int mask, bint keepdim, int ker
     if x.numel_ == 0:
         return out
     first = first_elements(x, mask, keepdim, kernel)
-    run_reduction(&differences_reducers[kernel == FLOAT64], out, x, mask, first, divide_totals(kernel), n)
-    if kernel == FLOAT64:
+    run_reduction(&differences_reducers[is_double(kernel)], out, x, mask, first, divide_totals(kernel), n)
+    if is_double(kernel):
         add_loop(<double*>out.data_, <double*>first.data_, out.numel_)
     else:
         add_loop(<float*>out.data_, <float*>first.data_, out.numel_)
@@ -162,7 +165,7 @@ cdef TensorBase spread_result(TensorBase x, object dim, bint keepdim, double cor
     cdef int ndim = ndim_of(x)                          # dim holds plain ints
     cdef unsigned int mask
     cdef ssize n
-    if not is_floating(x.dtype_):
+    if not is_in(x.dtype_, FLOATING):
         raise DTypeError(f"{where}: needs a floating tensor, not {dtype_object(x.dtype_)}; convert it with .float()")
     mask = read_dims(dim, ndim, where)
     n = reduced_count(x, mask)
@@ -179,9 +182,9 @@ cdef int spread_to(TensorBase out, TensorBase x, object dim, bint keepdim, doubl
     cdef double divisor = n - correction
     cdef finalize_loop finalize_totals = divide_totals(kernel)
     if is_std:
-        finalize_totals = (<finalize_loop>divide_and_root_loop[double] if kernel == FLOAT64 else
+        finalize_totals = (<finalize_loop>divide_and_root_loop[double] if is_double(kernel) else
                            <finalize_loop>divide_and_root_loop[float])
-    return run_reduction(&squares_reducers[kernel == FLOAT64], out, x, mask, centre_of(x, mask, keepdim, kernel, n),
+    return run_reduction(&squares_reducers[is_double(kernel)], out, x, mask, centre_of(x, mask, keepdim, kernel, n),
                          finalize_totals, divisor if divisor > 0 else 0)
 
 cdef double correction_of(object unbiased, object correction) except? -1:
@@ -316,7 +319,7 @@ cdef Op LOGSUMEXP = Op("logsumexp(Tensor x, int[] dim, bool keepdim=False) -> Te
 @LOGSUMEXP.infer
 def logsumexp_infer(TensorBase x, dim, bint keepdim):
     cdef unsigned int mask = read_dims(dim, ndim_of(x), "logsumexp")
-    if not is_floating(x.dtype_):
+    if not is_in(x.dtype_, FLOATING):
         raise DTypeError(f"logsumexp: needs a floating tensor, not {dtype_object(x.dtype_)}; convert it with .float()")
     return reduced_result(x.dtype_, x, mask, keepdim)
 
@@ -333,7 +336,7 @@ def logsumexp_kernel(TensorBase out, TensorBase x, dim, keepdim):
     top = empty_beside(x, kernel, out.ndim_, out.sizes)
     shifts = empty_beside(x, kernel, out.ndim_, out.sizes)
     largest_into(top, x, mask)
-    if kernel == FLOAT64:
+    if is_double(kernel):
         shifts_loop(<double*>memory_of(shifts), <double*>memory_of(top), out.numel_)
         run_reduction(&exponentials_reducers[1], totals, x, mask, shifts, <finalize_loop>log_loop[double], 0)
         shift_back_loop(<double*>memory_of(totals), <double*>memory_of(shifts), <double*>memory_of(top), out.numel_)
@@ -368,5 +371,5 @@ def logsumexp(TensorBase input not None, dim, bint keepdim=False, *, out=None):
     >>> tensorlab.tensor([100., 100.]).logsumexp(0)
     tensor(100.6931)
     """
-    x = input if is_floating(input.dtype_) else input.to(dtype_object(default_float()))
+    x = input if is_in(input.dtype_, INEXACT) else input.to(dtype_object(default_float()))
     return run_3(LOGSUMEXP, x, plain_ints(dim), keepdim, out, CASTS)

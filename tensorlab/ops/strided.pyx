@@ -15,7 +15,8 @@ sum over them must be the gradient of the place. Source: PyTorch's note "as_stri
 """
 from tensorlab._core.dispatch.dispatch cimport run_tuple
 from tensorlab._core.dispatch.op cimport Op, inplace_op
-from tensorlab._core.dtypes cimport FLOAT32, dtype_object, is_floating, item_size, kernel_dtype, real
+from tensorlab._core.dispatch.operands cimport check_dtype
+from tensorlab._core.dtypes cimport FLOATING, is_double, item_size, kernel_dtype, real
 from tensorlab._core.graph.graph cimport as_view, bump_version, set_as_strided
 from tensorlab._core.layout cimport (
     MAX_NDIM,
@@ -39,7 +40,7 @@ from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_be
 from tensorlab.ops.filling cimport fill_number, zeros_beside
 from tensorlab.ops.dimensions cimport change_layout, check_layout_change
 
-from tensorlab.errors import MemoryLayoutError, ShapeError, UnsupportedDType
+from tensorlab.errors import MemoryLayoutError, ShapeError
 
 
 cdef struct Geometry:                       # how a tensor reads a memory
@@ -111,12 +112,12 @@ cdef int accumulate_into(TensorBase out, TensorBase x) except -1:
         sizes[i] = out.sizes[i]
         out_strides[i] = out.strides[i]
         x_strides[i] = x.strides[i]
-    if out.dtype_ == FLOAT32:
-        with nogil:
-            accumulate_rows(<float*>memory_of(out), out_strides, <float*>memory_of(x), x_strides, sizes, ndim)
-    else:
+    if is_double(out.dtype_):
         with nogil:
             accumulate_rows(<double*>memory_of(out), out_strides, <double*>memory_of(x), x_strides, sizes, ndim)
+    else:
+        with nogil:
+            accumulate_rows(<float*>memory_of(out), out_strides, <float*>memory_of(x), x_strides, sizes, ndim)
     return 0
 
 
@@ -230,8 +231,7 @@ cdef TensorBase start_restride(TensorBase x, Geometry* reads, Geometry* writes, 
 cdef int read_geometries(TensorBase x, Geometry* reads, Geometry* writes, object size, object stride, object offset,
                          object target_size, object target_stride, object target_offset) except -1:
     cdef int i
-    if not is_floating(x.dtype_):                               # a gradient; sums are computed in float32 or float64
-        raise UnsupportedDType(f"restride: not implemented for {dtype_object(x.dtype_)}; convert with .float()")
+    check_dtype("restride", x, FLOATING)                            # a gradient; sums are computed in float32 or float64
     read_geometry(reads, size, stride, offset, "restride")
     read_geometry(writes, target_size, target_stride, target_offset, "restride")
     if reads.offset < 0 or writes.offset < 0:
@@ -276,10 +276,10 @@ def restride_kernel(TensorBase x, size, stride, offset, target_size, target_stri
     if may_have_internal_overlap(divisor.ndim, divisor.sizes, divisor.strides):
         counts = zeros_beside(x, dtype, 1, memory.sizes)
         count_readings(counts, divisor)
-        if dtype == FLOAT32:
-            divide(<float*>memory_of(memory), <float*>memory_of(counts), memory.numel_)
-        else:
+        if is_double(dtype):
             divide(<double*>memory_of(memory), <double*>memory_of(counts), memory.numel_)
+        else:
+            divide(<float*>memory_of(memory), <float*>memory_of(counts), memory.numel_)
     if dtype != x.dtype_:
         y = empty_beside(x, x.dtype_, 1, memory.sizes)
         copy_into(y, memory)

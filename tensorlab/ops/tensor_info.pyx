@@ -4,7 +4,7 @@ Much of this exists for programs written for many devices and kinds of tensors. 
 processor's memory, so most answers are constants; they are given without ado, and what cannot be had is refused.
 """
 from tensorlab._core.dispatch.operands cimport can_cast as may_cast
-from tensorlab._core.dtypes cimport NO_DTYPE, dtype_code, is_floating
+from tensorlab._core.dtypes cimport FLOATING, NO_DTYPE, dtype_code, is_in
 from tensorlab._core.storage cimport Storage
 from tensorlab._core.tensor cimport TensorBase, is_meta, offset_of
 
@@ -31,7 +31,7 @@ def is_storage(obj, /):
 
 def is_floating_point(TensorBase input not None):
     """True for float16, bfloat16, float32 and float64."""
-    return is_floating(input.dtype_)
+    return is_in(input.dtype_, FLOATING)
 
 
 def is_complex(TensorBase input not None):

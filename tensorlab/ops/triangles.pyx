@@ -17,9 +17,9 @@ from tensorlab._core.dtypes cimport (
     default_float,
     dtype_code,
     dtype_object,
-    is_floating,
     item_size,
     promotion,
+    sum_dtype,
 )
 from tensorlab._core.layout cimport MAX_NDIM, int_argument, plain_ints, ssize, wrap_dim
 from tensorlab._core.loops.iterator cimport copy_into
@@ -348,7 +348,7 @@ def trace_infer(TensorBase x):
                          f"diagonal(dim1=-2, dim2=-1).sum(-1) for batches")
     if x.dtype_ == BOOL:
         raise UnsupportedDType("trace: bools cannot be summed so; convert with .to() first, or count them with diagonal().sum()")
-    return result_beside(x, x.dtype_ if is_floating(x.dtype_) else INT64, 0, NULL)
+    return result_beside(x, sum_dtype(x.dtype_), 0, NULL)
 
 @TRACE.kernel
 def trace_kernel(TensorBase out, TensorBase x):

@@ -7,7 +7,7 @@ from tensorlab._core.layout cimport ssize
 cdef enum:
     # dtype rules: in which type an op computes, and what it returns, from the promoted type of its operands
     PROMOTE = 0                 # the promoted type
-    FLOATING = 1                # the promoted type; integers become the default floating type
+    INT_TO_FLOAT = 1            # the promoted type; integers become the default floating type
     COMPARE = 2                 # computes in the promoted type, returns bool
 
 cdef enum:

@@ -63,7 +63,7 @@ from tensorlab._core.dispatch.schema import parse, spell
 from tensorlab._core.state.devices import device_names
 from tensorlab.errors import DeviceError
 
-DTYPE_RULES = {"promote": PROMOTE, "floating": FLOATING, "compare": COMPARE}
+DTYPE_RULES = {"promote": PROMOTE, "floating": INT_TO_FLOAT, "compare": COMPARE}
 
 
 # ---------------------------------------------------------------- declaring an op

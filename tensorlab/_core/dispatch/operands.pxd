@@ -3,6 +3,7 @@ from cpython.object cimport PyObject
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 
+cdef int check_dtype(str where, TensorBase x, int types) except -1
 cdef bint is_operand(object x)
 cdef object as_number(object x)
 cdef int number_dtype(object x) noexcept

@@ -7,21 +7,22 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_Check
 from cpython.number cimport PyIndex_Check
 from cpython.object cimport PyObject
 from libc.math cimport INFINITY
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
     FLOAT64,
-    INT8,
-    INT16,
-    INT32,
+    FLOATING,
+    INEXACT,
     INT64,
+    INTEGRAL,
     NO_DTYPE,
     UINT8,
+    category,
     default_float,
     dtype_object,
-    is_floating,
+    is_in,
     item_size,
     promotion,
 )
@@ -37,6 +38,7 @@ from tensorlab._core.layout cimport (
     shape_text,
     ssize,
 )
+from tensorlab._core.loops.conversion cimport check_convertible, convert
 from tensorlab._core.loops.iterator cimport MAX_OPERANDS
 from tensorlab._core.state.devices cimport ON_CPU, SHELL, device_name
 from tensorlab._core.storage cimport refuse_shell, storage_on
@@ -50,7 +52,7 @@ from tensorlab._core.tensor cimport (
     set_layout,
 )
 
-from tensorlab.errors import DeviceError, DTypeError, MemoryLayoutError, ShapeError
+from tensorlab.errors import DeviceError, DTypeError, MemoryLayoutError, ShapeError, UnsupportedDType
 
 
 # ---------------------------------------------------------------- numbers
@@ -87,16 +89,11 @@ cdef int write_number(object x, int dtype, void* to) except -1:
         (<uint8_t*>to)[0] = bool(x)
     else:
         n = int(x)
-        if dtype == UINT8:
-            (<uint8_t*>to)[0] = <uint8_t>n
-        elif dtype == INT8:
-            (<int8_t*>to)[0] = <int8_t>n
-        elif dtype == INT16:
-            (<int16_t*>to)[0] = <int16_t>n
-        elif dtype == INT32:
-            (<int32_t*>to)[0] = <int32_t>n
-        else:
+        if dtype == INT64:
             (<int64_t*>to)[0] = n
+        else:
+            check_convertible(dtype, INT64)
+            convert(to, dtype, 1, &n, INT64, 1, 1)
     return 0
 
 
@@ -112,7 +109,7 @@ cdef bint is_in_range(object x, int dtype) except -1:
 cdef object comparable(TensorBase x, object y):
     """What x is compared with: an int that no integer of x's type equals is as good as an infinity on its side."""
     cdef int dtype = x.dtype_
-    if is_floating(dtype) or PyFloat_Check(y) or isinstance(y, TensorBase) or not PyIndex_Check(y):
+    if is_in(dtype, INEXACT) or PyFloat_Check(y) or isinstance(y, TensorBase) or not PyIndex_Check(y):
         return y
     if not PyLong_Check(y):
         y = int(y)                                      # an integer of NumPy's
@@ -127,7 +124,7 @@ cdef int check_fits(object x, int dtype, str where) except -1:
     uint8 takes the ints from -255 to -1, too, and wraps them, so that -1 is the byte with all bits set.
     """
     cdef double value
-    if not UINT8 <= dtype <= INT64:
+    if not is_in(dtype, INTEGRAL):
         return 0
     if PyLong_Check(x):
         if is_in_range(x, dtype) or (dtype == UINT8 and -255 <= x < 0):
@@ -146,7 +143,7 @@ cdef object factor_of_type(object factor, int dtype, str where, str name):
     if isinstance(factor, bool) and dtype != BOOL:
         raise DTypeError(f"{where}: {name} is {factor}, but the result is {dtype_object(dtype)}; a bool {name} is for bool "
                          f"results only")
-    if isinstance(factor, float) and not is_floating(dtype):
+    if isinstance(factor, float) and not is_in(dtype, INEXACT):
         raise DTypeError(f"{where}: {name} is {factor}, but the result is {dtype_object(dtype)}; {name} must then be an integer")
     check_fits(factor, dtype, where)
     return bool(factor) if dtype == BOOL else factor
@@ -161,17 +158,25 @@ cdef inline int64_t least_integer(int dtype) noexcept:
 
 
 # ---------------------------------------------------------------- types
+cdef int check_dtype(str where, TensorBase x, int types) except -1:
+    """Raise unless x is of one of these types."""
+    if not is_in(x.dtype_, types):
+        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(x.dtype_)}; convert with "
+                               f"{'.float()' if types == FLOATING else '.to()'} first")
+    return 0
+
+
 cdef inline int promote(int a, int b) noexcept:
     return b if a == NO_DTYPE else a if b == NO_DTYPE else promotion[a][b]
 
 
 cdef inline int combine(int higher, int lower) noexcept:
-    """`lower` counts only if its category (bool < integer < floating) is higher."""
+    """`lower` counts only if its category (bool < integer < floating < complex) is higher."""
     if higher == NO_DTYPE:
         return lower
-    if lower == NO_DTYPE or is_floating(higher):
+    if lower == NO_DTYPE or category[lower] <= category[higher]:
         return higher
-    return promotion[higher][lower] if higher == BOOL or is_floating(lower) else higher
+    return promotion[higher][lower]
 
 
 cdef int promoted_dtype(PyObject** operands, int n, str where) except -1:
@@ -209,7 +214,7 @@ def result_type(tensor, other):
 
 cdef bint can_cast(int source, int target) noexcept:
     """May a result of one type be written into a tensor of another? Not down a category."""
-    return not (is_floating(source) and not is_floating(target)) and not (source != BOOL and target == BOOL)
+    return category[source] <= category[target]
 
 
 # ---------------------------------------------------------------- shapes

@@ -11,7 +11,7 @@ from tensorlab._core.dispatch.operands cimport (
     resize_tensor,
     same_numbers,
 )
-from tensorlab._core.dtypes cimport dtype_object, is_floating
+from tensorlab._core.dtypes cimport dtype_object, sum_dtype
 from tensorlab._core.graph.graph cimport bump_version, needs_grad
 from tensorlab._core.layout cimport is_dense, shape_text, ssize
 from tensorlab._core.loops.iterator cimport copy_into
@@ -162,7 +162,7 @@ cdef int check_result_in_place(str where, TensorBase result, TensorBase x) excep
         raise ShapeError(f"{where}: the result has shape {shape_text(result.ndim_, result.sizes)}, but the tensor "
                          f"to be written has shape {shape_text(x.ndim_, x.sizes)}")
     # whole numbers of another width are computed in the type of what is written to
-    if is_floating(result.dtype_) and not is_floating(x.dtype_):
+    if not can_cast(result.dtype_, sum_dtype(x.dtype_)):
         raise DTypeError(f"{where}: the result has type {result.dtype}, which cannot be written into a tensor of "
                          f"type {x.dtype}")
     return 0

@@ -12,7 +12,7 @@ from cpython.float cimport PyFloat_Check
 from cpython.long cimport PyLong_Check
 from cpython.object cimport PyObject
 
-from tensorlab._core.dispatch.op cimport COMPARE, FLOATING, Op
+from tensorlab._core.dispatch.op cimport COMPARE, INT_TO_FLOAT, Op
 from tensorlab._core.dispatch.operands cimport (
     broadcast_operands,
     can_cast,
@@ -27,9 +27,9 @@ from tensorlab._core.dispatch.operands cimport (
     write_number,
 )
 from tensorlab._core.dispatch.out_argument cimport check_out_dtype, other_device, resize_out
-from tensorlab._core.dtypes cimport BOOL, INT64, MAX_ITEMSIZE, default_float, dtype_object, is_floating, kernel_dtype
+from tensorlab._core.dtypes cimport BOOL, INEXACT, INT64, MAX_ITEMSIZE, default_float, dtype_object, is_in, kernel_dtype
 from tensorlab._core.layout cimport MAX_NDIM, is_canonical, may_have_internal_overlap, shape_text, ssize
-from tensorlab._core.loops.conversion cimport convert
+from tensorlab._core.loops.conversion cimport check_convertible, convert
 from tensorlab._core.loops.iterator cimport (
     MAX_OPERANDS,
     TensorIterator,
@@ -51,7 +51,7 @@ cdef enum:
 
 cdef int resolve(Op op, int promoted, int* compute, int* result) except -1:
     """From the promoted type: the type to compute in, and the type of the result."""
-    if op.dtype_rule == FLOATING and not is_floating(promoted):
+    if op.dtype_rule == INT_TO_FLOAT and not is_in(promoted, INEXACT):
         promoted = default_float()
     compute[0] = kernel_dtype(promoted)
     result[0] = BOOL if op.dtype_rule == COMPARE else promoted
@@ -128,7 +128,7 @@ cdef int compute_elsewhere(Op op, TensorBase out, PyObject** operands, int n, bi
 cdef int check_numbers(Op op, PyObject** operands, int n, int dtype) except -1:
     """Raise if an operand is a number that the type in which the op computes cannot hold."""
     cdef int k
-    if is_floating(dtype):
+    if is_in(dtype, INEXACT):
         return 0
     for k in range(n):
         if not isinstance(<object>operands[k], TensorBase):
@@ -144,6 +144,7 @@ cdef int check_target(Op op, PyObject** operands, int n, TensorBase out, int ndi
     if not can_cast(dtype, out.dtype_):
         raise DTypeError(f"{where}: the result has type {dtype_object(dtype)}, which cannot be written into a tensor of "
                          f"type {dtype_object(out.dtype_)}")
+    check_convertible(out.dtype_, dtype)
     if op.exact_out and not in_place:
         check_out_dtype(where, dtype, out)
     check_writable(out, where)
@@ -201,7 +202,7 @@ cdef TensorBase short_binary(Op op, object a, object b, TensorBase out):
         if (x.dtype_ != y.dtype_ or not y.is_contiguous_ or x.ndim_ != y.ndim_ or not same_numbers(x.ndim_, x.sizes, y.sizes)
                 or y.storage_.device != ON_CPU):
             return None
-    elif x.numel_ > SHORT_ROW or not is_floating(x.dtype_) or not (PyFloat_Check(number) or PyLong_Check(number)):
+    elif x.numel_ > SHORT_ROW or not is_in(x.dtype_, INEXACT) or not (PyFloat_Check(number) or PyLong_Check(number)):
         return None
     elif out is None and (x.numel_ == 0 or not is_canonical(x.ndim_, x.sizes, x.strides)):
         return None                     # the result takes over x's order of dimensions, even of those of size 1 or 0

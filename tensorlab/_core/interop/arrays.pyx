@@ -11,7 +11,7 @@ from cpython.ref cimport Py_INCREF
 from tensorlab._core.state.devices cimport ON_CPU, device_name
 from tensorlab._core.dispatch.dispatch cimport run_2
 from tensorlab._core.dispatch.op cimport Op
-from tensorlab._core.dtypes cimport INT64, NO_DTYPE, NUM_DTYPES, item_size
+from tensorlab._core.dtypes cimport INT64, NO_DTYPE, NUM_DTYPES, dtype_object, item_size
 from tensorlab._core.graph.graph cimport should_record
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.state.modes cimport active_layers
@@ -19,6 +19,8 @@ from tensorlab._core.storage cimport Storage, foreign_storage
 from tensorlab._core.tensor cimport TensorBase, is_meta, new_tensor, set_layout
 
 import operator
+
+from numpy import dtype as get_dtype
 
 from tensorlab._core.tensor import set_lending
 from tensorlab.errors import ShapeError
@@ -29,8 +31,11 @@ cdef extern from "numpy/arrayobject.h":
 
 cnp.import_array()
 
-cdef int[NUM_DTYPES] NUMPY_TYPES = [cnp.NPY_BOOL, cnp.NPY_UINT8, cnp.NPY_INT8, cnp.NPY_INT16, cnp.NPY_INT32, cnp.NPY_INT64,
-                                    cnp.NPY_FLOAT16, -1, cnp.NPY_FLOAT32, cnp.NPY_FLOAT64]
+# NumPy's number for each type; -1 if it has none. What has a letter in the module struct has the same name in NumPy.
+cdef int[NUM_DTYPES] NUMPY_TYPES
+cdef int code
+for code in range(NUM_DTYPES):
+    NUMPY_TYPES[code] = -1 if dtype_object(code).letter is None else get_dtype(dtype_object(code).name).num
 
 
 # ---------------------------------------------------------------- lending memory

@@ -27,12 +27,14 @@ from libc.stdlib cimport calloc, free
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
     BOOL,
+    COMPLEX,
+    FLOATING,
     MAX_ITEMSIZE,
     NUM_DTYPES,
-    UINT8,
+    UNSIGNED,
     default_float,
     dtype_object,
-    is_floating,
+    is_in,
     item_size,
 )
 from tensorlab._core.graph.graph cimport needs_grad
@@ -76,7 +78,7 @@ cdef extern from "dlpack.h":
         void (*deleter)(DLManagedTensorVersioned*) noexcept nogil
         uint64_t flags
         DLTensor dl_tensor
-    int DL_CPU, DL_INT, DL_UINT, DL_FLOAT, DL_BFLOAT, DL_BOOL, DL_READ_ONLY, DL_IS_COPIED
+    int DL_CPU, DL_INT, DL_UINT, DL_FLOAT, DL_BFLOAT, DL_COMPLEX, DL_BOOL, DL_READ_ONLY, DL_IS_COPIED
 
 cdef extern from "Python.h":
     Py_ssize_t PY_SSIZE_T_MAX
@@ -101,6 +103,12 @@ cdef class Loan:
             self.storage.exports -= 1
 
 
+cdef int kind_of(int dtype) noexcept:
+    """DLPack's name of a type, together with the number of bits."""
+    return (DL_BOOL if dtype == BOOL else DL_BFLOAT if dtype == BFLOAT16 else DL_UINT if is_in(dtype, UNSIGNED)
+            else DL_FLOAT if is_in(dtype, FLOATING) else DL_COMPLEX if is_in(dtype, COMPLEX) else DL_INT)
+
+
 cdef object lend(TensorBase x, DLTensor* out):
     """Fill the struct; returns the Loan that its manager must own."""
     cdef Loan loan = Loan.__new__(Loan)
@@ -114,8 +122,7 @@ cdef object lend(TensorBase x, DLTensor* out):
     out.device.device_type = DL_CPU
     out.device.device_id = 0
     out.ndim = x.ndim_
-    out.dtype.code = (DL_BOOL if x.dtype_ == BOOL else DL_UINT if x.dtype_ == UINT8 else DL_BFLOAT if x.dtype_ == BFLOAT16
-                      else DL_FLOAT if is_floating(x.dtype_) else DL_INT)
+    out.dtype.code = kind_of(x.dtype_)
     out.dtype.bits = 8 * item_size[x.dtype_]
     out.dtype.lanes = 1
     out.shape = loan.numbers
@@ -249,12 +256,10 @@ cdef class Borrowed:
 
 cdef int dtype_of(DLTensor* lent) except -1:
     cdef DLDataType kind = lent.dtype
-    cdef int dtype, code
+    cdef int dtype
     if kind.lanes == 1:
         for dtype in range(NUM_DTYPES):
-            code = (DL_BOOL if dtype == BOOL else DL_UINT if dtype == UINT8 else DL_BFLOAT if dtype == BFLOAT16
-                    else DL_FLOAT if is_floating(dtype) else DL_INT)
-            if code == kind.code and 8 * item_size[dtype] == kind.bits:
+            if kind_of(dtype) == kind.code and 8 * item_size[dtype] == kind.bits:
                 return dtype
     raise DTypeError(f"from_dlpack: elements of DLPack type code {kind.code} with {kind.bits} bits and {kind.lanes} lane(s); "
                      f"tensorlab has no such type")

@@ -12,28 +12,29 @@ from tensorlab._core.dispatch.dispatch cimport run_1, run_3
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport as_number, check_fits, number_dtype, write_number
 from tensorlab._core.dtypes cimport (
-    BFLOAT16,
     BOOL,
-    FLOAT16,
+    BOOLEAN,
     FLOAT32,
     FLOAT64,
-    INT8,
+    HALF,
     INT16,
     INT32,
     INT64,
+    INT8,
+    INTEGRAL,
     NO_DTYPE,
     UINT8,
     default_float,
     dtype_code,
     dtype_object,
-    is_floating,
+    is_in,
     item_size,
     promotion,
 )
 from tensorlab._core.graph.graph cimport needs_grad
 from tensorlab._core.interop.arrays cimport is_ndarray, note_lending, tensor_over
 from tensorlab._core.layout cimport MAX_NDIM, ssize
-from tensorlab._core.loops.conversion cimport convert
+from tensorlab._core.loops.conversion cimport check_convertible, convert
 from tensorlab._core.loops.iterator cimport copy_into, moved
 from tensorlab._core.state.devices cimport ON_CPU
 from tensorlab._core.state.modes cimport active_layers, thread_state
@@ -75,6 +76,7 @@ cdef object read_element(const void* address, int dtype):
         return (<int16_t*>address)[0]
     if dtype == INT32:
         return (<int32_t*>address)[0]
+    check_convertible(FLOAT32, dtype)
     convert(&x, FLOAT32, 1, address, dtype, 1, 1)
     return <double>x
 
@@ -169,7 +171,7 @@ def as_complex(TensorBase x not None):
 
 def as_index(TensorBase x not None):
     """What `items[x]` and `range(x)` use: the value of a tensor of one integer; else TypeError."""
-    if x.numel_ != 1 or is_floating(x.dtype_):
+    if x.numel_ != 1 or not is_in(x.dtype_, BOOLEAN | INTEGRAL):
         raise TypeError(f"index: a tensor of shape {tuple(x.shape)} and {dtype_object(x.dtype_)} is no index; it must hold "
                         f"one integer")
     return int(value_of(x))
@@ -313,11 +315,11 @@ cdef char* store(object data, int dtype, char* to, char* end) except NULL:
         return to
     if to >= end:
         raise ValueError("tensor: a sequence has become longer while it was read")
-    if dtype == FLOAT16 or dtype == BFLOAT16:
+    if is_in(dtype, HALF):
         x = data
         convert(to, dtype, 1, &x, FLOAT32, 1, 1)
     else:
-        if PyLong_Check(data) and not is_floating(dtype) and dtype != BOOL:
+        if PyLong_Check(data) and is_in(dtype, INTEGRAL):
             PyLong_AsLongLongAndOverflow(data, &overflow)
             if overflow:
                 raise ValueError(f"tensor: the number {data} does not fit in 64 bits; give dtype=tensorlab.float64 for one that "

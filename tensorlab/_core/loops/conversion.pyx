@@ -7,19 +7,29 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 from libc.string cimport memcpy
 
 from tensorlab._core.dtypes cimport (
-    BFLOAT16,
     BOOL,
     FLOAT16,
     FLOAT32,
-    INT8,
+    FLOAT64,
+    HALF,
     INT16,
     INT32,
     INT64,
+    INT8,
+    MAX_ITEMSIZE,
+    NUM_DTYPES,
     UINT8,
+    dtype_object,
+    is_in,
     item_size,
+    kernel_dtype,
     number,
+    two_words,
+    word,
 )
 from tensorlab._core.layout cimport ssize
+
+from tensorlab.errors import UnsupportedDType
 
 cdef extern from "half.h" nogil:
     float tl_float_of_half(uint16_t)
@@ -36,23 +46,26 @@ cdef enum:
 
 
 # ---------------------------------------------------------------- the same type
+ctypedef void (*row_loop)(void* out, const void* x, ssize out_stride, ssize x_stride, ssize n) noexcept nogil
+
+cdef void copy_words(word* out, const word* x, ssize out_stride, ssize x_stride, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i * out_stride] = x[i * x_stride]
+
+cdef row_loop[MAX_ITEMSIZE + 1] copy_loops          # by the size of an element
+copy_loops[1] = <row_loop>copy_words[uint8_t]
+copy_loops[2] = <row_loop>copy_words[uint16_t]
+copy_loops[4] = <row_loop>copy_words[int32_t]
+copy_loops[8] = <row_loop>copy_words[int64_t]
+copy_loops[16] = <row_loop>copy_words[two_words]
+
 cdef void copy_elements(void* out, ssize out_stride, const void* x, ssize x_stride, int size, ssize n) noexcept nogil:
     """Move elements of `size` bytes as they are."""
-    cdef ssize i
     if out_stride == 1 and x_stride == 1:
         memcpy(out, x, n * size)
-    elif size == 1:
-        for i in range(n):
-            (<uint8_t*>out)[i * out_stride] = (<uint8_t*>x)[i * x_stride]
-    elif size == 2:
-        for i in range(n):
-            (<uint16_t*>out)[i * out_stride] = (<uint16_t*>x)[i * x_stride]
-    elif size == 4:
-        for i in range(n):
-            (<int32_t*>out)[i * out_stride] = (<int32_t*>x)[i * x_stride]
     else:
-        for i in range(n):
-            (<int64_t*>out)[i * out_stride] = (<int64_t*>x)[i * x_stride]
+        copy_loops[size](out, x, out_stride, x_stride, n)
 
 
 # ---------------------------------------------------------------- numbers
@@ -66,7 +79,7 @@ ctypedef fused source_number:
     double
 
 
-cdef void convert_pair(number* out, source_number* x, ssize out_stride, ssize x_stride, ssize n) noexcept nogil:
+cdef void convert_pair(number* out, const source_number* x, ssize out_stride, ssize x_stride, ssize n) noexcept nogil:
     cdef ssize i
     if out_stride == 1 and x_stride == 1:
         for i in range(n):
@@ -91,46 +104,34 @@ cdef inline number cast_one(number as_this, source_number x) noexcept nogil:
         return <number>x
 
 
-cdef void convert_numbers(number* out, void* x, int x_dtype, ssize out_stride, ssize x_stride, ssize n) noexcept nogil:
-    """Rows of any type that is not half, to a row of numbers."""
-    if x_dtype == BOOL or x_dtype == UINT8:
-        convert_pair[number, uint8_t](out, <uint8_t*>x, out_stride, x_stride, n)
-    elif x_dtype == INT8:
-        convert_pair[number, int8_t](out, <int8_t*>x, out_stride, x_stride, n)
-    elif x_dtype == INT16:
-        convert_pair[number, int16_t](out, <int16_t*>x, out_stride, x_stride, n)
-    elif x_dtype == INT32:
-        convert_pair[number, int32_t](out, <int32_t*>x, out_stride, x_stride, n)
-    elif x_dtype == INT64:
-        convert_pair[number, int64_t](out, <int64_t*>x, out_stride, x_stride, n)
-    elif x_dtype == FLOAT32:
-        convert_pair[number, float](out, <float*>x, out_stride, x_stride, n)
-    else:
-        convert_pair[number, double](out, <double*>x, out_stride, x_stride, n)
-
-
 # ---------------------------------------------------------------- truth values
-cdef void convert_to_bool(uint8_t* out, source_number* x, ssize out_stride, ssize x_stride, ssize n) noexcept nogil:
+cdef void convert_to_bool(uint8_t* out, const source_number* x, ssize out_stride, ssize x_stride, ssize n) noexcept nogil:
     cdef ssize i
     for i in range(n):
         out[i * out_stride] = x[i * x_stride] != 0
 
 
-cdef void convert_any_to_bool(uint8_t* out, void* x, int x_dtype, ssize out_stride, ssize x_stride, ssize n) noexcept nogil:
-    if x_dtype == BOOL or x_dtype == UINT8:
-        convert_to_bool(out, <uint8_t*>x, out_stride, x_stride, n)
-    elif x_dtype == INT8:
-        convert_to_bool(out, <int8_t*>x, out_stride, x_stride, n)
-    elif x_dtype == INT16:
-        convert_to_bool(out, <int16_t*>x, out_stride, x_stride, n)
-    elif x_dtype == INT32:
-        convert_to_bool(out, <int32_t*>x, out_stride, x_stride, n)
-    elif x_dtype == INT64:
-        convert_to_bool(out, <int64_t*>x, out_stride, x_stride, n)
-    elif x_dtype == FLOAT32:
-        convert_to_bool(out, <float*>x, out_stride, x_stride, n)
-    else:
-        convert_to_bool(out, <double*>x, out_stride, x_stride, n)
+cdef row_loop[NUM_DTYPES][NUM_DTYPES] converters    # by the type of the result and that of x. Half types have none
+
+cdef void set_converters(int x_dtype, source_number as_this) noexcept:
+    """From one type to all."""
+    converters[BOOL][x_dtype] = <row_loop>convert_to_bool[source_number]
+    converters[UINT8][x_dtype] = <row_loop>convert_pair[uint8_t, source_number]
+    converters[INT8][x_dtype] = <row_loop>convert_pair[int8_t, source_number]
+    converters[INT16][x_dtype] = <row_loop>convert_pair[int16_t, source_number]
+    converters[INT32][x_dtype] = <row_loop>convert_pair[int32_t, source_number]
+    converters[INT64][x_dtype] = <row_loop>convert_pair[int64_t, source_number]
+    converters[FLOAT32][x_dtype] = <row_loop>convert_pair[float, source_number]
+    converters[FLOAT64][x_dtype] = <row_loop>convert_pair[double, source_number]
+
+set_converters[uint8_t](BOOL, 0)
+set_converters[uint8_t](UINT8, 0)
+set_converters[int8_t](INT8, 0)
+set_converters[int16_t](INT16, 0)
+set_converters[int32_t](INT32, 0)
+set_converters[int64_t](INT64, 0)
+set_converters[float](FLOAT32, 0)
+set_converters[double](FLOAT64, 0)
 
 
 # ---------------------------------------------------------------- half types
@@ -167,8 +168,11 @@ cdef void floats_to_halves(uint16_t* out, int out_dtype, ssize out_stride, const
 
 
 # ---------------------------------------------------------------- any types
-cdef bint is_half(int dtype) noexcept nogil:
-    return dtype == FLOAT16 or dtype == BFLOAT16
+cdef int check_convertible(int out_dtype, int x_dtype) except -1:
+    """Raise unless `convert` knows this pair of types. To be asked before the first row of operands of any types."""
+    if out_dtype != x_dtype and converters[kernel_dtype(out_dtype)][kernel_dtype(x_dtype)] == NULL:
+        raise UnsupportedDType(f"{dtype_object(x_dtype)} cannot be converted to {dtype_object(out_dtype)}")
+    return 0
 
 
 cdef void convert(void* out, int out_dtype, ssize out_stride, const void* x, int x_dtype, ssize x_stride, ssize n) noexcept nogil:
@@ -177,28 +181,14 @@ cdef void convert(void* out, int out_dtype, ssize out_stride, const void* x, int
     cdef ssize i, m
     if out_dtype == x_dtype:
         copy_elements(out, out_stride, x, x_stride, item_size[x_dtype], n)
-    elif out_dtype == FLOAT32 and is_half(x_dtype):
+    elif out_dtype == FLOAT32 and is_in(x_dtype, HALF):
         halves_to_floats(<float*>out, out_stride, <uint16_t*>x, x_dtype, x_stride, n)
-    elif x_dtype == FLOAT32 and is_half(out_dtype):
+    elif x_dtype == FLOAT32 and is_in(out_dtype, HALF):
         floats_to_halves(<uint16_t*>out, out_dtype, out_stride, <float*>x, x_stride, n)
-    elif is_half(x_dtype) or is_half(out_dtype):
+    elif is_in(x_dtype, HALF) or is_in(out_dtype, HALF):
         for i in range(0, n, 512):      # PIECE; but with a step that is no literal, range is a Python object
             m = min(n - i, PIECE)
             convert(between, FLOAT32, 1, <char*>x + i * x_stride * item_size[x_dtype], x_dtype, x_stride, m)
             convert(<char*>out + i * out_stride * item_size[out_dtype], out_dtype, out_stride, between, FLOAT32, 1, m)
-    elif out_dtype == BOOL:
-        convert_any_to_bool(<uint8_t*>out, <void*>x, x_dtype, out_stride, x_stride, n)
-    elif out_dtype == UINT8:
-        convert_numbers(<uint8_t*>out, <void*>x, x_dtype, out_stride, x_stride, n)
-    elif out_dtype == INT8:
-        convert_numbers(<int8_t*>out, <void*>x, x_dtype, out_stride, x_stride, n)
-    elif out_dtype == INT16:
-        convert_numbers(<int16_t*>out, <void*>x, x_dtype, out_stride, x_stride, n)
-    elif out_dtype == INT32:
-        convert_numbers(<int32_t*>out, <void*>x, x_dtype, out_stride, x_stride, n)
-    elif out_dtype == INT64:
-        convert_numbers(<int64_t*>out, <void*>x, x_dtype, out_stride, x_stride, n)
-    elif out_dtype == FLOAT32:
-        convert_numbers(<float*>out, <void*>x, x_dtype, out_stride, x_stride, n)
     else:
-        convert_numbers(<double*>out, <void*>x, x_dtype, out_stride, x_stride, n)
+        converters[out_dtype][x_dtype](out, x, out_stride, x_stride, n)

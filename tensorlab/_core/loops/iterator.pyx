@@ -14,12 +14,12 @@
 Leaves out: choosing between loops by capability (that is done at import), and reductions, which have an iterator of their own
 (ops/reduction_iterator.pyx), as have ops that work along one dimension (ops/dim_iterator.pyx).
 """
-from libc.stdint cimport int16_t, int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from libc.string cimport memcpy, memset
 
-from tensorlab._core.dtypes cimport item_size, kernel_dtype
+from tensorlab._core.dtypes cimport MAX_ITEMSIZE, item_size, kernel_dtype, two_words, word
 from tensorlab._core.layout cimport MAX_NDIM, ssize
-from tensorlab._core.loops.conversion cimport convert
+from tensorlab._core.loops.conversion cimport check_convertible, convert
 from tensorlab._core.loops.loop_nest cimport (
     IndexCounter,
     coalesce,
@@ -68,26 +68,15 @@ cdef struct Plane:                  # the two innermost dimensions, and a buffer
     char[MAX_OPERANDS][BUFFER] buffers
 
 
+cdef void fill_words(word* buffer, const word* value, ssize n) noexcept nogil:
+    cdef word one = value[0]
+    cdef ssize i
+    for i in range(n):
+        buffer[i] = one
+
 cdef void broadcast_value(char* buffer, const char* value, int size, ssize n) noexcept nogil:
     """Fill a buffer with n times one element."""
-    cdef ssize i
-    cdef int16_t value_2
-    cdef int32_t value_4
-    cdef int64_t value_8
-    if size == 4:
-        value_4 = (<int32_t*>value)[0]
-        for i in range(n):
-            (<int32_t*>buffer)[i] = value_4
-    elif size == 8:
-        value_8 = (<int64_t*>value)[0]
-        for i in range(n):
-            (<int64_t*>buffer)[i] = value_8
-    elif size == 2:
-        value_2 = (<int16_t*>value)[0]
-        for i in range(n):
-            (<int16_t*>buffer)[i] = value_2
-    else:
-        memset(buffer, value[0], n)
+    fill_loops[size](buffer, <void*>value, n)
 
 
 cdef void gather_row(char* buffer, Operand* operand, char* data, ssize stride, ssize n) noexcept nogil:
@@ -100,17 +89,17 @@ cdef void gather_row(char* buffer, Operand* operand, char* data, ssize stride, s
         broadcast_value(buffer, buffer, item_size[operand.kernel_dtype], n)
 
 
-cdef void transpose_tile(word* buffer, const word* data, ssize stride, ssize m, ssize n) noexcept nogil:
+cdef void transpose_tile(wide_word* buffer, const wide_word* data, ssize stride, ssize m, ssize n) noexcept nogil:
     """buffer[i, j] = data[j, i], in blocks that fit in registers; what is left over number by number."""
-    cdef ssize i, j, side = 8 if word is int32_t else 4
-    cdef ssize m_whole = m - m % side, n_whole = n - n % side
+    cdef ssize i, j, side = 8 if wide_word is int32_t else 4
+    cdef ssize m_whole = 0 if wide_word is two_words else m - m % side, n_whole = n - n % side
     i = 0
     while i < m_whole:
         j = 0
         while j < n_whole:
-            if word is int32_t:
+            if wide_word is int32_t:
                 tl_transpose_4(buffer + i * n + j, n, data + j * stride + i, stride)
-            else:
+            elif wide_word is int64_t:
                 tl_transpose_8(buffer + i * n + j, n, data + j * stride + i, stride)
             j += side
         i += side
@@ -118,17 +107,21 @@ cdef void transpose_tile(word* buffer, const word* data, ssize stride, ssize m, 
         for j in range(n_whole if i < m_whole else 0, n):
             buffer[i * n + j] = data[j * stride + i]
 
+ctypedef void (*transpose_loop)(void* buffer, const void* data, ssize stride, ssize m, ssize n) noexcept nogil
+
+cdef transpose_loop[MAX_ITEMSIZE + 1] transpose_loops   # by the size of an element; NULL for small ones
+transpose_loops[4] = <transpose_loop>transpose_tile[int32_t]
+transpose_loops[8] = <transpose_loop>transpose_tile[int64_t]
+transpose_loops[16] = <transpose_loop>transpose_tile[two_words]
+
 
 cdef void gather(char* buffer, Operand* operand, char* data, ssize row_stride, ssize stride, ssize m, ssize n) noexcept nogil:
     """Bring an m by n tile of an operand into a buffer, row after row, in the type the loop computes in."""
     cdef int size = item_size[operand.dtype], kernel_size = item_size[operand.kernel_dtype]
     cdef ssize i, row = n * kernel_size
     cdef char[BUFFER] column
-    if row_stride == 1 and m > 1 and n > 1 and operand.dtype == operand.kernel_dtype and size >= 4:
-        if size == 4:
-            transpose_tile(<int32_t*>buffer, <int32_t*>data, stride, m, n)
-        else:
-            transpose_tile(<int64_t*>buffer, <int64_t*>data, stride, m, n)
+    if row_stride == 1 and m > 1 and n > 1 and operand.dtype == operand.kernel_dtype and transpose_loops[size] != NULL:
+        transpose_loops[size](buffer, data, stride, m, n)
     elif m > 1 and row_stride == 0:                         # the same row again and again
         gather_row(buffer, operand, data, stride, n)
         repeat(buffer, row, m * row)
@@ -348,7 +341,7 @@ cdef void run_part(void* context, ssize begin, ssize end) noexcept nogil:
         count_along(&at, k, iter.operand[k].data + first, iter.operand[k].strides, size)
         plane.strides[k] = iter.operand[k].strides[ndim - 1] if ndim > 0 else 0
         plane.row_strides[k] = iter.operand[k].strides[ndim - 2] if ndim > 1 else 0
-    plane.is_copy = loop == copy_loop_for(item_size[iter.operand[0].dtype])
+    plane.is_copy = loop == copy_loops[item_size[iter.operand[0].dtype]]
     columns = sizes[ndim - 1] if ndim > 0 else 1
     rows = sizes[ndim - 2] if ndim > 1 else 1
     prepare_buffers(iter, &plane)
@@ -378,30 +371,29 @@ cdef int for_each(TensorIterator* iter, void* loop, ssize grain) except -1:
 
 
 # ---------------------------------------------------------------- copies
-cdef void copy_loop(void* out, void* x, ssize n, int size) noexcept nogil:
+cdef void copy_words(word* out, word* x, ssize n) noexcept nogil:
     if out != x:
-        memcpy(out, x, n * size)
+        memcpy(out, x, n * sizeof(word))
 
-cdef void copy_1(void* out, void* x, ssize n) noexcept nogil:
-    copy_loop(out, x, n, 1)
+cdef void* copy_loops[MAX_ITEMSIZE + 1]                 # by the size of an element
+cdef unary_loop[MAX_ITEMSIZE + 1] fill_loops
 
-cdef void copy_2(void* out, void* x, ssize n) noexcept nogil:
-    copy_loop(out, x, n, 2)
+cdef void set_loops(const word* as_this) noexcept:
+    copy_loops[sizeof(word)] = <void*>copy_words[word]
+    fill_loops[sizeof(word)] = <unary_loop>fill_words[word]
 
-cdef void copy_4(void* out, void* x, ssize n) noexcept nogil:
-    copy_loop(out, x, n, 4)
-
-cdef void copy_8(void* out, void* x, ssize n) noexcept nogil:
-    copy_loop(out, x, n, 8)
-
-cdef void* copy_loop_for(int size) noexcept nogil:
-    return <void*>copy_1 if size == 1 else <void*>copy_2 if size == 2 else <void*>copy_4 if size == 4 else <void*>copy_8
+set_loops[uint8_t](NULL)
+set_loops[uint16_t](NULL)
+set_loops[int32_t](NULL)
+set_loops[int64_t](NULL)
+set_loops[two_words](NULL)
 
 
 cdef int copy_into(TensorBase out, TensorBase x) except -1:
     """Write x, broadcast and cast, over out. Their memory must not overlap partly. They may be on different devices."""
     cdef TensorIterator iter
     cdef int i
+    check_convertible(out.dtype_, x.dtype_)
     if x.storage_.device != ON_CPU or out.storage_.device != ON_CPU:
         return copy_between_devices(out, x)
     iter.ndim = out.ndim_
@@ -411,7 +403,7 @@ cdef int copy_into(TensorBase out, TensorBase x) except -1:
         iter.sizes[i] = out.sizes[i]
     set_operand(&iter, 0, out.data_, out.dtype_, out.dtype_, out.ndim_, out.sizes, out.strides)
     set_operand(&iter, 1, memory_of(x), x.dtype_, out.dtype_, x.ndim_, x.sizes, x.strides)
-    return for_each(&iter, copy_loop_for(item_size[out.dtype_]), 65536)
+    return for_each(&iter, copy_loops[item_size[out.dtype_]], 65536)
 
 
 cdef int copy_between_devices(TensorBase out, TensorBase x) except -1:
@@ -485,6 +477,7 @@ cdef int fill_with(TensorBase out, const void* value, int value_dtype) except -1
         with nogil:
             memset(out.data_, 0, out.numel_ * item_size[out.dtype_])
         return 0
+    check_convertible(out.dtype_, value_dtype)
     iter.ndim = out.ndim_
     iter.operands = 2
     iter.one_by_one = False
@@ -492,7 +485,7 @@ cdef int fill_with(TensorBase out, const void* value, int value_dtype) except -1
         iter.sizes[i] = out.sizes[i]
     set_operand(&iter, 0, out.data_, out.dtype_, out.dtype_, out.ndim_, out.sizes, out.strides)
     set_operand(&iter, 1, <char*>value, value_dtype, out.dtype_, 0, NULL, NULL)
-    return for_each(&iter, copy_loop_for(item_size[out.dtype_]), 65536)
+    return for_each(&iter, copy_loops[item_size[out.dtype_]], 65536)
 
 
 cdef bint is_zero(const void* value, int dtype) noexcept:

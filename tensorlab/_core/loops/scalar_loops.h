@@ -5,10 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The loops of an op by the code of the type that it calculates in (dtypes.pxd); NULL: not for that type. */
+/* The loops of an op by the code of the type that it calculates in (dtypes.pxd, which has fewer codes); NULL: not for that
+   type. */
 typedef struct {
     const char *name;
-    void *loops[10];
+    void *loops[16];
 } NamedLoops;
 
 /* Before a loop: no element of the result is read after it was written. `out` is another row than the operands, or

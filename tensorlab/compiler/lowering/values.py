@@ -31,6 +31,7 @@ from tensorlab.compiler.lowering.c_types import (
 from tensorlab.compiler.lowering.index_maps import op_name
 from tensorlab.compiler.lowering.loop_ir import Assign, Declare, Load
 from tensorlab.compiler.lowering.parts import is_value
+from tensorlab.ops.tensor_info import can_cast
 
 COMPARE = REGISTRY["eq"].dtype_rule
 
@@ -108,12 +109,8 @@ def promoted(operands):
 
 
 def combined(higher, lower):
-    """Take `lower` into account only if its category (bool, integer, floating) is higher."""
-    if higher.is_floating_point:
-        return higher
-    if higher.name == "bool" or lower.is_floating_point:
-        return promote_types(higher, lower)
-    return higher
+    """Take `lower` into account only if its category (bool, integer, floating, complex) is higher."""
+    return higher if can_cast(lower, higher) else promote_types(higher, lower)
 
 
 def source_line(node):

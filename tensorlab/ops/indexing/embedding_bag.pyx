@@ -13,8 +13,8 @@ from libc.string cimport memcpy, memset
 
 from tensorlab._core.dispatch.dispatch cimport run_2, run_4, run_5, run_tuple
 from tensorlab._core.dispatch.op cimport Op
-from tensorlab._core.dispatch.operands cimport check_same_place
-from tensorlab._core.dtypes cimport FLOAT64, INT64, dtype_object, is_floating, kernel_dtype, real
+from tensorlab._core.dispatch.operands cimport check_dtype, check_same_place
+from tensorlab._core.dtypes cimport FLOATING, INT64, is_double, is_in, kernel_dtype, real
 from tensorlab._core.graph.graph cimport ndim_of
 from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.loops.iterator cimport plain, plain_result, put_back
@@ -25,7 +25,7 @@ from tensorlab.ops.indexing.index_along_dim cimport index_vector, select_forward
 from tensorlab.ops.indexing.index_iterator cimport fetch_early
 from tensorlab.ops.indexing.embedding cimport EMBEDDING_USES, row_number, shorten_rows
 
-from tensorlab.errors import DTypeError, ShapeError, SliceOutOfRange, UnsupportedDType
+from tensorlab.errors import DTypeError, ShapeError, SliceOutOfRange
 from tensorlab.ops.indexing.gather import gather
 from tensorlab.ops.ranges import arange
 
@@ -76,9 +76,7 @@ cdef int check_bags(TensorBase rows, TensorBase indices, TensorBase offsets, Ten
     """`rows` is the table, or the gradient of the result."""
     if rows.ndim_ != 2:
         raise ShapeError(f"embedding_bag: the weight must be a matrix, not of shape {shape_text(rows.ndim_, rows.sizes)}")
-    if not is_floating(rows.dtype_):
-        raise UnsupportedDType(f"embedding_bag: not implemented for {dtype_object(rows.dtype_)}; convert the weight "
-                               f"with .float()")
+    check_dtype("embedding_bag", rows, FLOATING)
     check_same_place(rows, indices, "embedding_bag")
     check_same_place(rows, offsets, "embedding_bag")
     if indices.ndim_ != 1 or offsets.ndim_ != 1:
@@ -263,7 +261,7 @@ cdef TensorBase begin_job(Bags* job, TensorBase rows, TensorBase indices, Tensor
     memset(job, 0, sizeof(Bags))
     job.index, job.start = <const int64_t*>memory_of(indices), <const int64_t*>memory_of(starts)
     job.bags, job.rows, job.width, job.padding = offsets.numel_, count, rows.sizes[1], padding
-    job.is_double = rows.dtype_ == FLOAT64
+    job.is_double = is_double(kernel_dtype(rows.dtype_))
     return starts
 
 
@@ -466,7 +464,7 @@ def embedding_bag(TensorBase input not None, TensorBase weight not None, offsets
             [5., 6.]])
     """
     cdef ssize padding = -1
-    if weight.dtype_ == INT64 and is_floating(input.dtype_):
+    if weight.dtype_ == INT64 and is_in(input.dtype_, FLOATING):
         warnings.warn("embedding_bag: the weight came first, as in old programs; give the input first", stacklevel=1)
         input, weight = weight, input
     if ndim_of(weight) != 2:

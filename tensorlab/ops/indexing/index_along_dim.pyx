@@ -24,12 +24,13 @@ from tensorlab._core.dispatch.recording cimport OpNode, end_record_inplace
 from tensorlab._core.dtypes cimport (
     FLOAT32,
     FLOAT64,
-    INT8,
+    INEXACT,
     INT16,
     INT32,
     INT64,
+    INT8,
     MAX_ITEMSIZE,
-    is_floating,
+    is_in,
     kernel_dtype,
     number,
 )
@@ -318,7 +319,7 @@ def index_add_kernel(TensorBase out, TensorBase x, dim, TensorBase index, Tensor
     if out is not x:
         copy_into(out, x)
     if not PyLong_CheckExact(alpha) or alpha != 1:
-        alpha = as_number(alpha) if is_floating(x.dtype_) else int(alpha)
+        alpha = as_number(alpha) if is_in(x.dtype_, INEXACT) else int(alpha)
         source = source if alpha == 1 else scaled(source, alpha)
     source = apart_from(out, source, "index_add", "the source")
     write_slices(out, d, apart_from(out, vector, "index_add", "the index"), source, ADD, "index_add")

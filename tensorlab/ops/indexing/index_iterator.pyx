@@ -20,13 +20,18 @@ from tensorlab._core.dtypes cimport (
     FLOAT16,
     FLOAT32,
     FLOAT64,
-    INT8,
     INT16,
     INT32,
     INT64,
+    INT8,
+    MAX_ITEMSIZE,
+    NUM_DTYPES,
     UINT8,
     item_size,
     number,
+    refuse_loop,
+    two_words,
+    word,
 )
 from tensorlab._core.layout cimport extent, is_dense, ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy
@@ -46,12 +51,6 @@ cdef enum:
     AHEAD = 4                   # positions between the prefetch of one and its move
     BLOCK = 512                 # positions whose offsets are made at once
     GRAIN = 16384               # elements that make a thread worth starting
-
-ctypedef fused word:            # elements that are only moved need no type, only a size
-    uint8_t
-    uint16_t
-    int32_t
-    int64_t
 
 
 # ---------------------------------------------------------------- inner loops: one block of positions
@@ -146,7 +145,7 @@ cdef void add_bfloat16_loop(uint16_t* x, uint16_t* flat, const ssize* offsets, s
     add_halves(x, flat, offsets, count, index_stride, run, run_stride, BFLOAT16)
 
 
-cdef index_loop add_loops[10]
+cdef index_loop add_loops[NUM_DTYPES]
 add_loops[BOOL] = <index_loop>add_bool_loop
 add_loops[UINT8] = <index_loop>add_loop[uint8_t]
 add_loops[INT8] = <index_loop>add_loop[int8_t]
@@ -159,15 +158,28 @@ add_loops[FLOAT32] = <index_loop>add_loop[float]
 add_loops[FLOAT64] = <index_loop>add_loop[double]
 
 
-cdef index_loop loop_for(int mode, int dtype) noexcept nogil:
-    cdef int size = item_size[dtype]
+cdef index_loop[MAX_ITEMSIZE + 1] take_loops, put_loops     # by the size of an element
+
+cdef void set_loops(const word* as_this) noexcept:
+    take_loops[sizeof(word)] = <index_loop>take_loop[word]
+    put_loops[sizeof(word)] = <index_loop>put_loop[word]
+
+set_loops[uint8_t](NULL)
+set_loops[uint16_t](NULL)
+set_loops[int32_t](NULL)
+set_loops[int64_t](NULL)
+set_loops[two_words](NULL)
+
+
+cdef index_loop loop_for(int mode, int dtype) except NULL:
+    cdef index_loop loop
     if mode == ADD:
-        return add_loops[dtype]
-    if mode == TAKE:
-        return (<index_loop>take_loop[uint8_t] if size == 1 else <index_loop>take_loop[uint16_t] if size == 2 else
-                <index_loop>take_loop[int32_t] if size == 4 else <index_loop>take_loop[int64_t])
-    return (<index_loop>put_loop[uint8_t] if size == 1 else <index_loop>put_loop[uint16_t] if size == 2 else
-            <index_loop>put_loop[int32_t] if size == 4 else <index_loop>put_loop[int64_t])
+        loop = add_loops[dtype]
+    else:
+        loop = take_loops[item_size[dtype]] if mode == TAKE else put_loops[item_size[dtype]]
+    if loop == NULL:
+        refuse_loop(dtype)
+    return loop
 
 
 # ---------------------------------------------------------------- setting up

@@ -13,13 +13,18 @@ from tensorlab._core.dtypes cimport (
     FLOAT16,
     FLOAT32,
     FLOAT64,
-    INT8,
     INT16,
     INT32,
     INT64,
+    INT8,
+    MAX_ITEMSIZE,
+    NUM_DTYPES,
     UINT8,
     item_size,
     number,
+    refuse_loop,
+    two_words,
+    word,
 )
 from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
@@ -37,12 +42,6 @@ from tensorlab.errors import DTypeError, PositionOutOfRange, ShapeError
 
 cdef enum:
     GRAIN = 16384               # elements that make a thread worth starting
-
-ctypedef fused word:            # elements that are only moved need no type, only a size
-    uint8_t
-    uint16_t
-    int32_t
-    int64_t
 
 # ---------------------------------------------------------------- inner loops; False if an index is out of range
 cdef bint check_loop(void* x, const int64_t* index, void* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
@@ -164,7 +163,7 @@ cdef bint add_bfloat16_loop(uint16_t* x, const int64_t* index, uint16_t* flat, s
     return add_half_loop(x, index, flat, n, x_stride, index_stride, flat_stride, dim_stride, bound, BFLOAT16)
 
 
-cdef scatter_gather_loop add_loops[10]
+cdef scatter_gather_loop add_loops[NUM_DTYPES]
 add_loops[BOOL] = <scatter_gather_loop>add_bool_loop
 add_loops[UINT8] = <scatter_gather_loop>add_loop[uint8_t]
 add_loops[INT8] = <scatter_gather_loop>add_loop[int8_t]
@@ -177,19 +176,28 @@ add_loops[FLOAT32] = <scatter_gather_loop>add_loop[float]
 add_loops[FLOAT64] = <scatter_gather_loop>add_loop[double]
 
 
-cdef scatter_gather_loop loop_for(int mode, int dtype) noexcept nogil:
-    cdef int size = item_size[dtype]
+cdef scatter_gather_loop[MAX_ITEMSIZE + 1] gather_loops, scatter_loops     # by the size of an element
+
+cdef void set_loops(const word* as_this) noexcept:
+    gather_loops[sizeof(word)] = <scatter_gather_loop>gather_loop[word]
+    scatter_loops[sizeof(word)] = <scatter_gather_loop>scatter_loop[word]
+
+set_loops[uint8_t](NULL)
+set_loops[uint16_t](NULL)
+set_loops[int32_t](NULL)
+set_loops[int64_t](NULL)
+set_loops[two_words](NULL)
+
+
+cdef scatter_gather_loop loop_for(int mode, int dtype) except NULL:
+    cdef scatter_gather_loop loop
     if mode == ADD:
-        return add_loops[dtype]
-    if mode == TAKE:
-        return (<scatter_gather_loop>gather_loop[uint8_t] if size == 1 else
-                <scatter_gather_loop>gather_loop[uint16_t] if size == 2 else
-                <scatter_gather_loop>gather_loop[int32_t] if size == 4 else
-                <scatter_gather_loop>gather_loop[int64_t])
-    return (<scatter_gather_loop>scatter_loop[uint8_t] if size == 1 else
-            <scatter_gather_loop>scatter_loop[uint16_t] if size == 2 else
-            <scatter_gather_loop>scatter_loop[int32_t] if size == 4 else
-            <scatter_gather_loop>scatter_loop[int64_t])
+        loop = add_loops[dtype]
+    else:
+        loop = gather_loops[item_size[dtype]] if mode == TAKE else scatter_loops[item_size[dtype]]
+    if loop == NULL:
+        refuse_loop(dtype)
+    return loop
 
 
 # ---------------------------------------------------------------- running

@@ -11,23 +11,28 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 
 from tensorlab._core.dispatch.dispatch cimport run_4, run_tuple
 from tensorlab._core.dispatch.op cimport Op, inplace_op
+from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dispatch.out_argument cimport NO_PARTIAL_OVERLAP, OTHERS_APART, store_out
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
     FLOAT64,
-    INT8,
+    FLOATING,
     INT16,
     INT32,
     INT64,
+    INT8,
+    NUM_DTYPES,
+    ORDERED,
     UINT8,
-    is_floating,
+    dtype_object,
+    is_in,
     kernel_dtype,
     number,
 )
 from tensorlab._core.graph.graph cimport dim_of
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.loops.iterator cimport copy_into, unary_loop
 from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of, result_beside
 from tensorlab.ops.filling cimport fill_number, zeros_beside
 from tensorlab.ops.indexing.scatter_gather cimport (
@@ -44,6 +49,7 @@ from tensorlab.ops.indexing.scatter_gather cimport (
 from tensorlab.ops.indexing.gather cimport WRAP_INDEX, padded
 from tensorlab.ops.indexing.index_iterator cimport ADD, PUT, apart_from, check_tensor
 
+from tensorlab._core.dtypes import iinfo
 from tensorlab.errors import DTypeError, IndexOutOfRange, ShapeError
 from tensorlab.ops.indexing import gather as gather_module
 
@@ -100,27 +106,38 @@ cdef bint amin_loop(number* x, const int64_t* index, number* flat, ssize n, ssiz
     return True
 
 
-cdef scatter_gather_loop loop_of(int kind, number* as_this) noexcept:
-    if kind == PROD:
-        return <scatter_gather_loop>prod_loop[number]
-    return <scatter_gather_loop>amax_loop[number] if kind == AMAX else <scatter_gather_loop>amin_loop[number]
+cdef void divide(number* x, const number* counts, ssize n) noexcept nogil:
+    """Means of integers are rounded down. (A count of uint8 may have come round to 0.)"""
+    cdef ssize i
+    cdef number q, count
+    for i in range(n):
+        count = counts[i]
+        if number is float or number is double:
+            x[i] = x[i] / count
+        elif count != 0:
+            q = x[i] // count
+            if q * count != x[i] and (x[i] < 0) != (count < 0):
+                q -= 1
+            x[i] = q
 
 
-cdef scatter_gather_loop loop_for(int kind, int dtype) noexcept:
-    """By the type that is computed in."""
-    if dtype == FLOAT32:
-        return loop_of(kind, <float*>NULL)
-    if dtype == FLOAT64:
-        return loop_of(kind, <double*>NULL)
-    if dtype == INT64:
-        return loop_of(kind, <int64_t*>NULL)
-    if dtype == INT32:
-        return loop_of(kind, <int32_t*>NULL)
-    if dtype == INT16:
-        return loop_of(kind, <int16_t*>NULL)
-    if dtype == INT8:
-        return loop_of(kind, <int8_t*>NULL)
-    return loop_of(kind, <uint8_t*>NULL)
+# by the type that is computed in
+cdef scatter_gather_loop[3][NUM_DTYPES] loops
+cdef unary_loop[NUM_DTYPES] divide_loops
+
+cdef void set_loops(int dtype, number as_this) noexcept:
+    loops[PROD][dtype] = <scatter_gather_loop>prod_loop[number]
+    loops[AMAX][dtype] = <scatter_gather_loop>amax_loop[number]
+    loops[AMIN][dtype] = <scatter_gather_loop>amin_loop[number]
+    divide_loops[dtype] = <unary_loop>divide[number]
+
+set_loops[uint8_t](UINT8, 0)
+set_loops[int8_t](INT8, 0)
+set_loops[int16_t](INT16, 0)
+set_loops[int32_t](INT32, 0)
+set_loops[int64_t](INT64, 0)
+set_loops[float](FLOAT32, 0)
+set_loops[double](FLOAT64, 0)
 
 
 # ---------------------------------------------------------------- forward
@@ -137,58 +154,18 @@ cdef int forget(TensorBase out, int dim, TensorBase index, str reduce, str where
     if reduce == "prod":
         fill_number(start, 1, where)
     elif reduce == "amax" or reduce == "amin":
-        if is_floating(out.dtype_):
+        if is_in(out.dtype_, FLOATING):
             fill_number(start, float("-inf") if reduce == "amax" else float("inf"), where)
         else:
-            limits = integer_limits(out.dtype_)
-            fill_number(start, limits[0] if reduce == "amax" else limits[1], where)
+            limits = iinfo(dtype_object(out.dtype_))
+            fill_number(start, limits.min if reduce == "amax" else limits.max, where)
     return scatter_into(out, dim, index, start, PUT, where)
-
-
-cdef tuple integer_limits(int dtype):
-    cdef int bits = 64 if dtype == INT64 else 32 if dtype == INT32 else 16 if dtype == INT16 else 8
-    return (0, 255) if dtype == UINT8 else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
-
-
-cdef void divide(number* x, const number* counts, ssize n) noexcept nogil:
-    """Means of integers are rounded down. (A count of uint8 may have come round to 0.)"""
-    cdef ssize i
-    cdef number q, count
-    for i in range(n):
-        count = counts[i]
-        if number is float or number is double:
-            x[i] = x[i] / count
-        elif count != 0:
-            q = x[i] // count
-            if q * count != x[i] and (x[i] < 0) != (count < 0):
-                q -= 1
-            x[i] = q
-
-
-cdef int divide_by(TensorBase x, TensorBase counts) except -1:
-    """Both contiguous, of the type that is computed in."""
-    cdef char* at = memory_of(x)
-    cdef char* by = memory_of(counts)
-    if x.dtype_ == FLOAT32:
-        divide(<float*>at, <float*>by, x.numel_)
-    elif x.dtype_ == FLOAT64:
-        divide(<double*>at, <double*>by, x.numel_)
-    elif x.dtype_ == INT64:
-        divide(<int64_t*>at, <int64_t*>by, x.numel_)
-    elif x.dtype_ == INT32:
-        divide(<int32_t*>at, <int32_t*>by, x.numel_)
-    elif x.dtype_ == INT16:
-        divide(<int16_t*>at, <int16_t*>by, x.numel_)
-    elif x.dtype_ == INT8:
-        divide(<int8_t*>at, <int8_t*>by, x.numel_)
-    else:
-        divide(<uint8_t*>at, <uint8_t*>by, x.numel_)
-    return 0
 
 
 cdef TensorBase reduced(TensorBase x, int dim, TensorBase index, TensorBase src, str reduce, bint include_self, str where):
     """The result as a new contiguous tensor of x's type."""
     cdef int work = UINT8 if x.dtype_ == BOOL else kernel_dtype(x.dtype_)
+    cdef int kind
     cdef TensorBase out, counts, one, values = src if src.dtype_ == work else as_type(src, work)
     cdef ScatterGather iter
     if index.numel_ == 0:
@@ -204,8 +181,8 @@ cdef TensorBase reduced(TensorBase x, int dim, TensorBase index, TensorBase src,
         scatter_into(out, dim, index, values, ADD, where)
     else:
         set_up_iterator(&iter, out, dim, index, values)
-        if not run_iterator(&iter, loop_for(PROD if reduce == "prod" else AMAX if reduce == "amax" else AMIN, work), True, out,
-                            index, values):
+        kind = PROD if reduce == "prod" else AMAX if reduce == "amax" else AMIN
+        if not run_iterator(&iter, loops[kind][work], True, out, index, values):
             raise_bad_index(x, dim, index, where)
     if reduce == "mean":
         # where something arrives, one for each, and one for what was there if it counts; elsewhere 1
@@ -215,7 +192,7 @@ cdef TensorBase reduced(TensorBase x, int dim, TensorBase index, TensorBase src,
         if not include_self:
             forget(counts, dim, index, reduce, where)
         scatter_into(counts, dim, index, one, ADD, where)
-        divide_by(out, counts)
+        divide_loops[work](memory_of(out), memory_of(counts), out.numel_)
     return out if out.dtype_ == x.dtype_ else as_type(out, x.dtype_)
 
 
@@ -283,6 +260,7 @@ def scatter_reduce_infer(TensorBase x, dim, TensorBase index, TensorBase src, re
     cdef int d = dim_of(dim, x, "scatter_reduce")
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(f"scatter_reduce: reduce must be 'sum', 'prod', 'mean', 'amax' or 'amin', not {reduce!r}")
+    check_dtype("scatter_reduce", x, ORDERED)
     check_source(x, check_index(x, d, index, "scatter_reduce"), src, "scatter_reduce")
     return result_beside(x, x.dtype_, x.ndim_, x.sizes)
 

@@ -22,7 +22,7 @@ from cpython.object cimport PyObject
 from cpython.slice cimport PySlice_Check
 from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 
-from tensorlab._core.dtypes cimport BOOL, INT64, INT8, NO_DTYPE, UINT8, is_differentiable, is_floating, item_size
+from tensorlab._core.dtypes cimport BOOL, INEXACT, INT16, INT64, INT8, NO_DTYPE, UINT8, is_differentiable, is_in, item_size
 from tensorlab._core.graph.graph cimport ndim_of, should_record
 from tensorlab._core.interop.exchange cimport tensor_from, value_of
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
@@ -163,7 +163,7 @@ cdef tuple prepare(object index):
                 continue
             item = index_tensor(item)
         x = <TensorBase>item
-        if is_floating(x.dtype_) or (x.ndim_ > 0 and (x.dtype_ == INT8 or x.dtype_ == INT8 + 1)):
+        if is_in(x.dtype_, INEXACT) or (x.ndim_ > 0 and (x.dtype_ == INT8 or x.dtype_ == INT16)):
             raise IndexOutOfRange(f"index: a tensor of type {x.dtype} is no index; convert it to int64 (positions) or bool (a "
                                   f"mask)")
         items[i] = x if x.ndim_ > 0 or is_mask(x) else value_of(x)

@@ -16,7 +16,7 @@ from tensorlab._core.dispatch.operands cimport (
     same_numbers,
 )
 from tensorlab._core.dispatch.out_argument cimport CASTS, NO_PARTIAL_OVERLAP, store_out
-from tensorlab._core.dtypes cimport BOOL, dtype_code, is_floating
+from tensorlab._core.dtypes cimport BOOL, INEXACT, dtype_code, is_in
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, view_strides
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into, put_back
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, result_beside
@@ -76,7 +76,7 @@ cdef object as_factor(object factor, TensorBase x, str where, str name):
     """alpha or beta; whole for whole numbers, whose type must hold it."""
     check_factor(factor, where, name)
     check_fits(factor, x.dtype_, where)
-    return factor if is_floating(x.dtype_) else int(factor)
+    return factor if is_in(x.dtype_, INEXACT) else int(factor)
 
 
 cdef object plain_factor(object factor):

@@ -9,9 +9,9 @@ read as one tall matrix, a single product does it all.
 """
 from tensorlab._core.dispatch.dispatch cimport run_2, run_3, run_4
 from tensorlab._core.dispatch.op cimport Op
-from tensorlab._core.dispatch.operands cimport check_same_place
+from tensorlab._core.dispatch.operands cimport check_dtype, check_same_place
 from tensorlab._core.dispatch.out_argument cimport store_out
-from tensorlab._core.dtypes cimport BOOL
+from tensorlab._core.dtypes cimport FLOATING, INTEGRAL
 from tensorlab._core.graph.graph cimport bump_version, should_record
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, shape_text, ssize, view_strides
 from tensorlab._core.loops.iterator cimport plain, plain_result, put_back
@@ -19,7 +19,7 @@ from tensorlab._core.state.modes cimport active_layers
 from tensorlab._core.tensor cimport VIEW_NO_GRAD, TensorBase, alias_as, memory_of, result_beside
 from tensorlab.ops.linalg.blas cimport inner_product, multiply_batch
 
-from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
+from tensorlab.errors import DTypeError, ShapeError
 
 
 # ---------------------------------------------------------------- checks
@@ -34,9 +34,7 @@ cdef int check_product(str where, TensorBase x, TensorBase y) except -1:
     check_same_place(x, y, where)
     if x.dtype_ != y.dtype_:
         raise DTypeError(f"{where}: the operands have types {x.dtype} and {y.dtype}; convert one with .to() first")
-    if x.dtype_ == BOOL:
-        raise UnsupportedDType(f"{where}: not implemented for {x.dtype}; convert with .to() first")
-    return 0
+    return check_dtype(where, x, INTEGRAL | FLOATING)
 
 
 cdef int check_inner(str where, TensorBase x, TensorBase y, ssize n, ssize m) except -1:

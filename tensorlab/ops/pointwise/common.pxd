@@ -1,9 +1,8 @@
 """What several families of pointwise ops ask of their operands."""
-from tensorlab._core.dtypes cimport BOOL, is_floating
+from tensorlab._core.dtypes cimport BOOL, FLOATING, is_in
 from tensorlab._core.tensor cimport TensorBase
 
 cdef int check_tensor(str where, str name, object x) except -1
-cdef int check_floating(str where, TensorBase x) except -1
 cdef object old_order(str where, str name, object factor, object given)
 
 
@@ -17,5 +16,5 @@ cdef inline bint is_bool(object x) noexcept:
 cdef inline bint is_floating_operand(object x) noexcept:
     """Is x a floating tensor or a Python float?"""
     if isinstance(x, TensorBase):
-        return is_floating((<TensorBase>x).dtype_)
+        return is_in((<TensorBase>x).dtype_, FLOATING)
     return isinstance(x, float)

@@ -6,12 +6,10 @@ from tensorlab._core.dispatch.dispatch cimport run_binary_inplace, run_unary_inp
 from tensorlab._core.dispatch.numpy_aliases cimport own_names, translates_itself
 from tensorlab._core.dispatch.op cimport COMPARE, Op
 from tensorlab._core.dispatch.operands cimport comparable
-from tensorlab._core.dtypes cimport is_floating
 from tensorlab._core.tensor cimport TensorBase
 
 import warnings
 
-from tensorlab.errors import UnsupportedDType
 
 ctypedef PyObject* (*call)(PyObject*, PyObject**, size_t, PyObject*) noexcept       # Call, but errors are looked at
 
@@ -92,13 +90,6 @@ cdef int check_tensor(str where, str name, object x) except -1:
     """Raise unless x is a tensor."""
     if not isinstance(x, TensorBase):
         raise TypeError(f"{where}: argument {name!r} must be a Tensor, not {type(x).__name__}")
-    return 0
-
-
-cdef int check_floating(str where, TensorBase x) except -1:
-    """Raise unless x is a floating tensor."""
-    if not is_floating(x.dtype_):
-        raise UnsupportedDType(f"{where}: not implemented for {x.dtype}; convert with .to(float) first")
     return 0
 
 

@@ -12,11 +12,11 @@ from tensorlab._core.dispatch.dispatch cimport (
     run_unary_inplace,
 )
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
-from tensorlab._core.dtypes cimport BOOL, UINT8, is_floating
+from tensorlab._core.dispatch.operands cimport check_dtype
+from tensorlab._core.dtypes cimport BOOL, FLOATING, INTEGRAL, UINT8, is_in
 from tensorlab._core.tensor cimport TensorBase
-from tensorlab.ops.pointwise.common cimport check_floating
 
-from tensorlab.errors import DTypeError, UnsupportedDType
+from tensorlab.errors import DTypeError
 from tensorlab.ops.creation import zeros_like
 
 cdef extern from "piecewise_loops.h":       # made from the expressions below: _core/loops/scalar.py
@@ -43,7 +43,7 @@ cdef object run_hardtanh(str where, TensorBase x, object low, object high, bint 
 
 cdef object in_category(TensorBase x, object value):
     """A number that does not change the type of the result: cut to an integer if x holds integers."""
-    return float(value) if is_floating(x.dtype_) else int(value)
+    return float(value) if is_in(x.dtype_, FLOATING) else int(value)
 
 def hardtanh(TensorBase input not None, min_val=-1.0, max_val=1.0, bint inplace=False):
     """Each element, moved to the nearer bound if it lies outside of [min_val, max_val]; no gradient at the bounds.
@@ -150,8 +150,7 @@ def threshold_derivative(grad, x, threshold):
     return run_ternary(THRESHOLD_BACKWARD, grad, x, threshold)
 
 cdef object run_threshold(str where, TensorBase x, object threshold, object value, bint inplace, object out):
-    if x.dtype_ == BOOL:
-        raise UnsupportedDType(f"{where}: not implemented for tensorlab.bool; convert with .to(float) first")
+    check_dtype(where, x, INTEGRAL | FLOATING)
     threshold, value = in_category(x, threshold), in_category(x, value)
     if inplace and out is None:
         return run_ternary_inplace(THRESHOLD, x, threshold, value)
@@ -208,7 +207,7 @@ def softshrink(TensorBase input not None, double lambd=0.5, *, out=None):
     >>> tensorlab.nn.functional.softshrink(tensorlab.tensor([-2., 0.1, 2.]))
     tensor([-1.5000,  0.0000,  1.5000])
     """
-    check_floating("softshrink", input)
+    check_dtype("softshrink", input, FLOATING)
     if not lambd >= 0:
         raise RuntimeError(f"softshrink: lambd is {lambd}; it must not be negative")
     return run_binary(SOFTSHRINK, input, lambd, out)
@@ -230,7 +229,7 @@ def hardshrink(TensorBase input not None, double lambd=0.5, *, out=None):
     >>> tensorlab.hardshrink(tensorlab.tensor([-2., 0.1, 2.]))
     tensor([-2.,  0.,  2.])
     """
-    check_floating("hardshrink", input)
+    check_dtype("hardshrink", input, FLOATING)
     return run_binary(HARDSHRINK, input, lambd, out)
 
 
@@ -284,7 +283,7 @@ def glu(TensorBase input not None, int dim=-1):
     tensor([2.])
     """
     x = <object>input
-    check_floating("glu", input)
+    check_dtype("glu", input, FLOATING)
     if input.ndim_ == 0:
         raise RuntimeError("glu: input has no dimensions; it needs one of even size")
     if x.size(dim) % 2 != 0:

@@ -14,7 +14,7 @@ from tensorlab._core.dispatch.dispatch cimport (
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport check_fits, is_operand
 from tensorlab._core.dispatch.out_argument cimport check_out_dtype
-from tensorlab._core.dtypes cimport BOOL, FLOAT64, dtype_object, is_floating
+from tensorlab._core.dtypes cimport BOOL, FLOAT64, INEXACT, dtype_object, is_in
 from tensorlab._core.tensor cimport TensorBase
 
 import math
@@ -121,7 +121,7 @@ cdef Op fixed_power(TensorBase x, object y):
         return SQUARE
     if y == 3:
         return CUBE
-    if not is_floating(x.dtype_):
+    if not is_in(x.dtype_, INEXACT):
         return None
     if y == 0.5:
         return ROOT
@@ -135,7 +135,7 @@ cdef Op power_op(str where, object x, object y):
     """A unary op, or POW; raises for powers that integers do not have."""
     if not isinstance(x, TensorBase) or isinstance(y, TensorBase) or not is_operand(y):
         return POW
-    if not is_floating((<TensorBase>x).dtype_):
+    if not is_in((<TensorBase>x).dtype_, INEXACT):
         if isinstance(y, float):
             return POW
         if y < 0:

@@ -12,8 +12,9 @@ from tensorlab._core.dispatch.dispatch cimport (
     run_unary,
 )
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
+from tensorlab._core.dispatch.operands cimport check_dtype
+from tensorlab._core.dtypes cimport FLOATING
 from tensorlab._core.tensor cimport TensorBase
-from tensorlab.ops.pointwise.common cimport check_floating
 
 from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.creation import zeros_like
@@ -82,7 +83,7 @@ def leaky_relu(TensorBase input not None, double negative_slope=0.01, bint inpla
     >>> tensorlab.nn.functional.leaky_relu(tensorlab.tensor([-1., 2.]), 0.1)
     tensor([-0.1000,  2.0000])
     """
-    check_floating("leaky_relu", input)
+    check_dtype("leaky_relu", input, FLOATING)
     return run_binary_inplace(LEAKY_RELU, input, negative_slope) if inplace else run_binary(LEAKY_RELU, input, negative_slope)
 
 def leaky_relu_(TensorBase input not None, double negative_slope=0.01):
@@ -112,7 +113,7 @@ def prelu(TensorBase input not None, TensorBase weight not None):
     tensor([-1.,  2.])
     """
     cdef object channels = input.sizes[1] if input.ndim_ > 1 else 1
-    check_floating("prelu", input)
+    check_dtype("prelu", input, FLOATING)
     if weight.dtype_ != input.dtype_:
         raise DTypeError(f"prelu: input is {input.dtype} and weight is {weight.dtype}; they must have one type")
     if weight.ndim_ > 1:
@@ -155,7 +156,7 @@ def elu_derivative(grad, x, negative, positive, rate):
 
 cdef object run_elu(str where, TensorBase x, double negative, double positive, double rate, bint inplace):
     """negative * (exp(rate * x) - 1) up to 0, and positive * x above"""
-    check_floating(where, x)
+    check_dtype(where, x, FLOATING)
     if inplace:
         return run_quaternary_inplace(ELU, x, negative, positive, rate)
     return run_quaternary(ELU, x, negative, positive, rate)

@@ -11,7 +11,7 @@ from tensorlab._core.dispatch.dispatch cimport (
     run_unary_inplace,
 )
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
-from tensorlab._core.dtypes cimport is_floating
+from tensorlab._core.dtypes cimport FLOATING, is_in
 from tensorlab._core.tensor cimport TensorBase
 
 from tensorlab._core.dtypes import finfo
@@ -103,7 +103,7 @@ def round_decimals_derivative(grad):
 
 cdef tuple powers_of_ten(str where, TensorBase x, int decimals):
     """What to multiply and divide by before rounding; one of them is 1, so that both are exact."""
-    if not is_floating(x.dtype_):
+    if not is_in(x.dtype_, FLOATING):
         raise UnsupportedDType(f"{where}: decimals is {decimals}, which is not implemented for {x.dtype}; convert with "
                                f".to(float) first")
     return 10.0 ** max(decimals, 0), 10.0 ** max(-decimals, 0)
@@ -168,7 +168,7 @@ def nan_to_num_derivative(grad, x):
 
 cdef tuple replacements(TensorBase x, object nan, object posinf, object neginf):
     """The three numbers; the limits of the type where none is given."""
-    if not is_floating(x.dtype_):
+    if not is_in(x.dtype_, FLOATING):
         return False, False, False
     most = finfo(x.dtype).max
     return (0.0 if nan is None else float(nan), most if posinf is None else float(posinf),

@@ -3,7 +3,7 @@ from tensorlab._core.dispatch.dispatch cimport run_ternary, run_ternary_inplace
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport as_number, check_fits, is_operand
 from tensorlab._core.dispatch.recording cimport OpNode, end_record_inplace
-from tensorlab._core.dtypes cimport BOOL, NUM_DTYPES, UINT8, is_floating
+from tensorlab._core.dtypes cimport BOOL, FLOATING, NUM_DTYPES, UINT8, dtype_object, is_in
 from tensorlab._core.graph.graph cimport should_record
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.filling cimport start_overlapping
@@ -12,6 +12,7 @@ from tensorlab.ops.pointwise.common cimport check_tensor
 import math
 import warnings
 
+from tensorlab._core.dtypes import finfo
 from tensorlab.errors import DTypeError, ShapeError
 
 cdef extern from "selection_loops.h":       # made from the expressions below: _core/loops/scalar.py
@@ -82,9 +83,10 @@ def masked_fill_derivative_x(grad, mask):
 def masked_fill_derivative_value(grad, mask):
     return run_ternary(WHERE, mask, grad, 0)
 
-# the largest finite number of each floating type
-cdef double[NUM_DTYPES] LARGEST = [0, 0, 0, 0, 0, 0, 65504.0, 3.3895313892515355e38, 3.4028234663852886e38,
-                                   1.7976931348623157e308]
+cdef double[NUM_DTYPES] LARGEST             # the largest finite number of each floating type
+cdef int code
+for code in range(NUM_DTYPES):
+    LARGEST[code] = finfo(dtype_object(code)).max if is_in(code, FLOATING) else 0
 
 cdef object checked_value(str where, TensorBase x, object mask, object value):
     """The value in the type of x, so that it does not change the type of the result."""
@@ -106,7 +108,7 @@ cdef object fitting_number(str where, object value, TensorBase x):
     cdef double most, least
     if x.dtype_ == BOOL:
         return bool(value)
-    if is_floating(x.dtype_):
+    if is_in(x.dtype_, FLOATING):
         most = LARGEST[x.dtype_]
         least = -most
         if not least <= value <= most and math.isfinite(value):

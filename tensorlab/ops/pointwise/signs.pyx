@@ -2,7 +2,7 @@
 from tensorlab._core.dispatch.dispatch cimport run_binary, run_binary_inplace, run_unary
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.out_argument cimport NO_PARTIAL_OVERLAP, store_outs
-from tensorlab._core.dtypes cimport is_floating
+from tensorlab._core.dtypes cimport FLOATING, is_in
 from tensorlab._core.tensor cimport TensorBase
 
 import collections
@@ -185,7 +185,7 @@ def frexp(TensorBase input not None, *, out=None):
     >>> tensorlab.frexp(tensorlab.tensor([8.])).exponent
     tensor([4], dtype=tensorlab.int32)
     """
-    if not is_floating(input.dtype_):
+    if not is_in(input.dtype_, FLOATING):
         raise DTypeError(f"frexp: input is {input.dtype}; it must be floating")
     exponent = run_unary(EXPONENT, (<object>input).detach())
     results = run_unary(MANTISSA, input), exponent.to(DTYPES[4])

@@ -11,8 +11,9 @@ from tensorlab._core.dispatch.dispatch cimport (
     run_unary_inplace,
 )
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
+from tensorlab._core.dispatch.operands cimport check_dtype
+from tensorlab._core.dtypes cimport FLOATING
 from tensorlab._core.tensor cimport TensorBase
-from tensorlab.ops.pointwise.common cimport check_floating
 
 import math
 
@@ -186,7 +187,7 @@ def softplus(TensorBase input not None, double beta=1, double threshold=20, *, o
     >>> tensorlab.nn.functional.softplus(tensorlab.tensor([-1., 0., 30.]))
     tensor([ 0.3133,  0.6931, 30.0000])
     """
-    check_floating("softplus", input)
+    check_dtype("softplus", input, FLOATING)
     return run_ternary(SOFTPLUS, input, beta, threshold, out)
 
 

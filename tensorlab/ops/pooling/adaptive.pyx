@@ -2,7 +2,8 @@
 
 from tensorlab._core.dispatch.dispatch cimport run_2, run_3
 from tensorlab._core.dispatch.op cimport Op
-from tensorlab._core.dtypes cimport is_floating
+from tensorlab._core.dispatch.operands cimport check_dtype
+from tensorlab._core.dtypes cimport FLOATING
 from tensorlab._core.layout cimport plain_ints, shape_text
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pooling.average cimport check_gradient, mean_of_windows, spread_over_windows
@@ -11,7 +12,6 @@ from tensorlab.ops.pooling.windows cimport (
     axis_sizes,
     check_axes,
     check_filled,
-    check_type,
     ints_for_axes,
     ints_of,
     lengths_of,
@@ -30,7 +30,7 @@ cdef tuple split(TensorBase x, tuple sizes, object output_size, str where):
     cdef int axes = <int>len(wanted)
     where = f"{where}{axes}d"
     check_axes(x, axes, where)
-    check_type(x, is_floating(x.dtype_), where)
+    check_dtype(where, x, FLOATING)
     if where != "adaptive_avg_pool2d" and not sizes:      # as PyTorch, which lets images without channels pass there
         check_filled(x, x.ndim_ - 2, where)       # and of all functions an empty first dimension
     sizes = sizes or axis_sizes(x, axes)

@@ -4,8 +4,9 @@ from libc.stdint cimport int64_t
 
 from tensorlab._core.dispatch.dispatch cimport run_tuple
 from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dispatch.out_argument cimport store_out
-from tensorlab._core.dtypes cimport FLOAT64, INT64, is_floating, kernel_dtype, real
+from tensorlab._core.dtypes cimport FLOATING, INT64, is_double, kernel_dtype, real
 from tensorlab._core.layout cimport int_argument, shape_text, ssize
 from tensorlab._core.loops.iterator cimport plain_as, plain_result, put_back
 from tensorlab._core.tensor cimport TensorBase, memory_of
@@ -17,7 +18,6 @@ from tensorlab.ops.pooling.windows cimport (
     axis_sizes,
     check_axes,
     check_filled,
-    check_type,
     describe,
     ints_for_axes,
     ints_of,
@@ -105,12 +105,9 @@ cdef inline mean_number divisor_of(Planes* p, const int64_t* in_slices, const in
 cdef int mean_of_windows(TensorBase out, TensorBase x, tuple windows, double divisor) except -1:
     cdef int kernel_type = kernel_dtype(x.dtype_)
     cdef TensorBase computed = plain_as(x, kernel_type), means = plain_result(out)
-    cdef void* loop = <void*>mean_of_planes[float]
+    cdef void* loop = (<void*>mean_of_planes[int64_t] if kernel_type == INT64 else
+                       <void*>mean_of_planes[double] if is_double(kernel_type) else <void*>mean_of_planes[float])
     cdef Planes p
-    if kernel_type == INT64:
-        loop = <void*>mean_of_planes[int64_t]
-    elif kernel_type == FLOAT64:
-        loop = <void*>mean_of_planes[double]
     describe(&p, computed, windows, lengths_of(windows), False)
     p.x, p.out, p.divisor = memory_of(computed), memory_of(means), divisor
     run_planes(&p, loop)
@@ -124,7 +121,7 @@ cdef int spread_over_windows(TensorBase out, TensorBase grad, tuple windows, dou
     cdef Planes p
     describe(&p, slopes, windows, lengths_of(windows), False)
     p.x, p.out, p.divisor = memory_of(computed), memory_of(slopes), divisor
-    run_planes(&p, <void*>spread_over_planes[double] if kernel_type == FLOAT64 else <void*>spread_over_planes[float])
+    run_planes(&p, <void*>spread_over_planes[double] if is_double(kernel_type) else <void*>spread_over_planes[float])
     return put_back(out, slopes)
 
 
@@ -151,7 +148,7 @@ cdef tuple mean_windows(TensorBase x, tuple sizes, object kernel_size, object st
     cdef int axes = <int>len(kernels)
     where = where or f"avg_pool{axes}d"
     check_axes(x, axes, where)
-    check_type(x, is_floating(x.dtype_) or x.dtype_ == INT64, where)
+    check_dtype(where, x, FLOATING | 1 << INT64)
     if divisor_override == 0:
         raise ShapeError(f"{where}: divisor_override is 0; give a number to divide by, or leave it out")
     windows = windows_of(sizes or axis_sizes(x, axes), kernels, ints_of(stride), ints_of(padding), (1,) * axes, ceil_mode,

@@ -8,7 +8,8 @@ from libc.stdint cimport int64_t
 
 from tensorlab._core.dispatch.dispatch cimport run_4
 from tensorlab._core.dispatch.op cimport Op
-from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating, kernel_dtype, real
+from tensorlab._core.dispatch.operands cimport check_dtype
+from tensorlab._core.dtypes cimport FLOATING, dtype_object, is_double, kernel_dtype, real
 from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.loops.iterator cimport plain_as
 from tensorlab._core.tensor cimport TensorBase, memory_of
@@ -20,7 +21,6 @@ from tensorlab.ops.pooling.windows cimport (
     axis_sizes,
     check_axes,
     check_filled,
-    check_type,
     int_table,
     ints_for_axes,
     ints_of,
@@ -62,7 +62,7 @@ cdef tuple drawn_windows(TensorBase x, tuple kernels, tuple wanted, TensorBase s
         table = int_table(planes * n)
         entry = <int64_t*>memory_of(table)
         place = axes - 1 - i if axes == 2 else i        # of images, PyTorch reads the sample of the columns first
-        if kernel_type == FLOAT64:
+        if is_double(kernel_type):
             draw_windows(entry, planes, size, n, kernel, <double*>memory_of(computed) + place, axes, where)
         else:
             draw_windows(entry, planes, size, n, kernel, <float*>memory_of(computed) + place, axes, where)
@@ -73,7 +73,7 @@ cdef tuple drawn_windows(TensorBase x, tuple kernels, tuple wanted, TensorBase s
 cdef int check_fractions(TensorBase x, tuple kernels, tuple wanted, TensorBase samples, str where) except -1:
     cdef int axes = <int>len(kernels)
     check_axes(x, axes, where)
-    check_type(x, is_floating(x.dtype_), where)
+    check_dtype(where, x, FLOATING)
     check_filled(x, axes, where)
     if len(wanted) != axes:
         raise ShapeError(f"{where}: output_size {wanted} must have {axes} numbers, one for each axis")
@@ -133,7 +133,7 @@ cdef object fractional_max_pool(Op op, int axes, TensorBase x, object kernel_siz
         output_size = tuple([int(size * ratio) for size, ratio in zip(axis_sizes(x, axes), ratios)])
     wanted = ints_for_axes(output_size, axes, where, "output_size")
     if samples is None:
-        check_type(x, is_floating(x.dtype_), where)
+        check_dtype(where, x, FLOATING)
         batch = x.sizes[0] if x.ndim_ == axes + 2 else 1
         samples = rand(batch, x.sizes[x.ndim_ - axes - 1], axes, dtype=x.dtype, device=x.device)
     return run_4(op, x, kernels, wanted, samples)

@@ -6,14 +6,16 @@ from libc.string cimport memset
 
 from tensorlab._core.dispatch.dispatch cimport run_tuple
 from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dtypes cimport (
-    BOOL,
-    FLOAT64,
-    INT8,
+    FLOATING,
     INT16,
     INT32,
     INT64,
+    INT8,
+    INTEGRAL,
     UINT8,
+    is_double,
     kernel_dtype,
     number,
 )
@@ -27,7 +29,6 @@ from tensorlab.ops.pooling.windows cimport (
     axis_sizes,
     check_axes,
     check_filled,
-    check_type,
     describe,
     ints_for_axes,
     ints_of,
@@ -186,7 +187,7 @@ cdef inline number lowest(number like) noexcept nogil:
         return <number>(<uint64_t>1 << (8 * sizeof(number) - 1))
 
 
-cdef void* loop_of(int dtype) noexcept:
+cdef void* loop_of(int dtype) except NULL:
     if dtype == UINT8:
         return <void*>max_of_planes[uint8_t]
     if dtype == INT8:
@@ -197,7 +198,7 @@ cdef void* loop_of(int dtype) noexcept:
         return <void*>max_of_planes[int32_t]
     if dtype == INT64:
         return <void*>max_of_planes[int64_t]
-    return <void*>max_of_planes[double] if dtype == FLOAT64 else <void*>max_of_planes[float]
+    return <void*>max_of_planes[double] if is_double(dtype) else <void*>max_of_planes[float]
 
 
 cdef int max_of_windows(TensorBase values, TensorBase indices, TensorBase x, tuple windows, tuple counts, tuple steps,
@@ -243,7 +244,7 @@ cdef tuple max_windows(TensorBase x, object kernel_size, object stride, object p
     cdef int axes = <int>len(kernels)
     cdef str where = f"max_pool{axes}d"
     check_axes(x, axes, where)
-    check_type(x, x.dtype_ != BOOL, where)
+    check_dtype(where, x, INTEGRAL | FLOATING)
     windows = windows_of(axis_sizes(x, axes), kernels, ints_of(stride), ints_of(padding), ints_of(dilation), ceil_mode, False,
                          where)
     check_filled(x, axes, where)

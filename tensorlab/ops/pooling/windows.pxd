@@ -40,7 +40,6 @@ cdef tuple ints_of(object given)
 cdef tuple ints_for_axes(object given, int axes, str where, str name)
 cdef tuple strides_or_kernels(object stride, tuple kernels, str where)
 cdef int check_axes(TensorBase x, int axes, str where) except -1
-cdef int check_type(TensorBase x, bint is_implemented, str where) except -1
 cdef int check_filled(TensorBase x, int axes, str where) except -1
 cdef TensorBase result_of_sizes(int dtype, TensorBase like, tuple sizes)
 cdef int describe(Planes* p, TensorBase x, tuple windows, tuple counts, bint per_plane) except -1

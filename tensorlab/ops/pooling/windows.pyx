@@ -7,12 +7,12 @@ they are the op's own, so no hook of saved tensors should see them, and making t
 
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dtypes cimport INT64, dtype_object
+from tensorlab._core.dtypes cimport INT64
 from tensorlab._core.layout cimport plain_ints, shape_text, ssize
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for
 from tensorlab._core.tensor cimport TensorBase, empty_tensor, memory_of, result_beside
 
-from tensorlab.errors import ShapeError, UnsupportedDType
+from tensorlab.errors import ShapeError
 
 cdef enum:
     LARGEST_WINDOW = 0x7fffffff     # so that a product of two sizes fits in 64 bits
@@ -128,12 +128,6 @@ cdef int check_axes(TensorBase x, int axes, str where) except -1:
     if x.ndim_ != axes + 1 and x.ndim_ != axes + 2:
         raise ShapeError(f"{where}: the input has shape {shape_text(x.ndim_, x.sizes)}; expected (batch, channels, "
                          f"{NAMES[axes - 1]}), or without batch")
-    return 0
-
-
-cdef int check_type(TensorBase x, bint is_implemented, str where) except -1:
-    if not is_implemented:
-        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(x.dtype_)}; convert with .float()")
     return 0
 
 

@@ -20,8 +20,8 @@ from libc.string cimport memcpy, memset
 
 from tensorlab._core.dispatch.dispatch cimport run_5, run_tuple
 from tensorlab._core.dispatch.op cimport Op
-from tensorlab._core.dispatch.operands cimport check_same_place
-from tensorlab._core.dtypes cimport FLOAT64, INT64, is_floating, item_size, kernel_dtype, real
+from tensorlab._core.dispatch.operands cimport check_dtype, check_same_place
+from tensorlab._core.dtypes cimport FLOATING, INT64, is_double, item_size, kernel_dtype, real
 from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.loops.iterator cimport copy_into, plain_as
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for, range_body, thread_count
@@ -45,7 +45,7 @@ from tensorlab.ops.recurrent.panels cimport (
     put_row,
 )
 
-from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
+from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.recurrent import formula
 
 cdef enum:                      # kinds of layers
@@ -260,7 +260,7 @@ cdef class Arguments:
         self.rooms = []
         check_tensors(tensors, layer.kind, has_bias)
         self.dtype = kernel_dtype(self.x.dtype_)
-        layer.is_double = self.dtype == FLOAT64
+        layer.is_double = is_double(self.dtype)
         layer.rows, layer.inputs = self.x.sizes[0], self.x.sizes[1]
         layer.batch, layer.outputs = (<TensorBase>tensors[H]).sizes[0], (<TensorBase>tensors[H]).sizes[1]
         layer.sums = (<TensorBase>tensors[WEIGHT_HH]).sizes[0]
@@ -376,8 +376,7 @@ cdef int check_tensors(list tensors, int kind, bint has_bias) except -1:
     if len(tensors) != n and not (kind == LSTM and len(tensors) == n + 1):
         raise ShapeError(f"recurrent_layer: {len(tensors)} tensors are given; expected {n}: input, state, two weights"
                          f"{', two biases' if has_bias else ''}{', cell, perhaps a projection' if kind == LSTM else ''}")
-    if not is_floating(x.dtype_):
-        raise UnsupportedDType(f"recurrent_layer: not implemented for {x.dtype}; convert with .float()")
+    check_dtype("recurrent_layer", x, FLOATING)
     for one in tensors:
         check_same_place(x, one, "recurrent_layer")
         if one.dtype_ != x.dtype_:
