@@ -9,7 +9,7 @@ import functools
 import warnings
 
 from tensorlab import _missing
-from tensorlab._core.dtypes import DTYPES
+from tensorlab._core.dtypes import BY_NAME
 from tensorlab._planned import not_there_yet
 from tensorlab.errors import DeviceError
 
@@ -23,9 +23,7 @@ __all__ = [
     "is_autocast_enabled",
 ]
 
-bfloat16, float16 = (
-    kind for name in ("bfloat16", "float16") for kind in DTYPES if kind.name == name
-)
+bfloat16, float16 = BY_NAME["bfloat16"], BY_NAME["float16"]
 CHAPTER = "44-mixed-precision"
 _DTYPES = {"cpu": bfloat16, "cuda": float16, "mps": float16, "xpu": float16}
 

@@ -7,15 +7,18 @@ and each docstring says what it changes here.
 import warnings
 
 from tensorlab._core.device import get_default, set_default
-from tensorlab._core.dtypes import DTYPES, set_default_dtype
+from tensorlab._core.dtypes import BY_NAME, set_default_dtype
 from tensorlab._core.state import warning
 from tensorlab._core.state.settings_number import note_setting
 from tensorlab._core.tensor import TensorBase
 from tensorlab.threads import get_num_threads
 
-FLOATING_TYPES = dict(
-    zip(("HalfTensor", "BFloat16Tensor", "FloatTensor", "DoubleTensor"), DTYPES[-4:], strict=True)
-)
+FLOATING_TYPES = {
+    "HalfTensor": BY_NAME["float16"],
+    "BFloat16Tensor": BY_NAME["bfloat16"],
+    "FloatTensor": BY_NAME["float32"],
+    "DoubleTensor": BY_NAME["float64"],
+}
 _AT_START = {
     "deterministic": "default",
     "matmul_precision": "highest",

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 
 from tensorlab import _missing
-from tensorlab._core.dtypes import DTYPES
+from tensorlab._core.dtypes import BY_NAME
 from tensorlab._core.interop.exchange import as_tensor
 from tensorlab._tensor import Tensor
 
@@ -155,7 +155,7 @@ def difference(actual, expected, *, allow_subclasses, tolerance, equal_nan, **ch
 
 def number(x):
     """Python's floats have the precision of float64."""
-    return as_tensor(x, dtype=DTYPES[-1]) if isinstance(x, float) else x
+    return as_tensor(x, dtype=BY_NAME["float64"]) if isinstance(x, float) else x
 
 
 def describe(x, y, rtol, atol, equal_nan):

@@ -12,12 +12,12 @@ to the bit, also when the function raises.
 import itertools
 from math import isfinite
 
-from tensorlab._core.dtypes import DTYPES
+from tensorlab._core.dtypes import BY_NAME
 from tensorlab._tensor import Tensor
 from tensorlab.errors import GradcheckError
 from tensorlab.ops.creation import zeros
 
-FLOAT64 = DTYPES[-1]
+FLOAT64 = BY_NAME["float64"]
 
 
 def as_tuple(value):

@@ -7,7 +7,7 @@ import math
 import warnings
 
 from tensorlab._core.device import contiguous_format
-from tensorlab._core.dtypes import DTYPES
+from tensorlab._core.dtypes import BY_NAME
 from tensorlab.errors import ShapeError, UnsupportedDType
 from tensorlab.ops import random as random_ops
 from tensorlab.ops.creation import empty, empty_like, ones, zeros_like
@@ -15,9 +15,7 @@ from tensorlab.ops.indexing.masked import masked_scatter
 from tensorlab.ops.pointwise.rectifiers import leaky_relu, leaky_relu_, leaky_relu_by
 from tensorlab.ops.softmax import softmax
 
-FLOAT32, FLOAT64 = (
-    next(dtype for dtype in DTYPES if dtype.name == name) for name in ("float32", "float64")
-)
+FLOAT32, FLOAT64 = BY_NAME["float32"], BY_NAME["float64"]
 
 
 # ------------------------------------------------------------------------------ rrelu

@@ -2,7 +2,7 @@
 
 import sys
 
-from .._core.dtypes import DTYPES
+from .._core.dtypes import BY_NAME
 from ..errors import MissingExtra
 
 __all__ = ["DTYPE_OF_CODE", "library"]
@@ -19,7 +19,6 @@ CODES = {  # what the header of a file says
     "F32": "float32",
     "F64": "float64",
 }
-BY_NAME = {str(dtype).partition(".")[2]: dtype for dtype in DTYPES}
 DTYPE_OF_CODE = {code: BY_NAME[name] for code, name in CODES.items()}
 
 

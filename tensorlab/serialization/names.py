@@ -8,7 +8,7 @@ import collections
 import contextlib
 
 from .._core.device import device
-from .._core.dtypes import DTYPES
+from .._core.dtypes import BY_NAME
 from .._core.tensor import Size
 from .._tensor import Tensor
 from ..errors import FileFormatError
@@ -23,7 +23,6 @@ __all__ = [
     "safe_globals",
 ]
 
-BY_NAME: dict = {str(dtype).partition(".")[2]: dtype for dtype in DTYPES}
 STORAGES = {  # the class that a file names for the bytes of a dtype
     "BoolStorage": "bool",
     "ByteStorage": "uint8",

@@ -10,7 +10,7 @@ strided or of another type. An op with an operand that lies across the order of 
 call, since it reads such an operand in tiles; so are views, fills, reductions and other ops.
 """
 
-from tensorlab._core.dtypes import DTYPES
+from tensorlab._core.dtypes import BY_NAME
 from tensorlab.compiler.lowering.fusion import Partition
 from tensorlab.compiler.lowering.index_maps import op_name, simplified
 from tensorlab.compiler.lowering.parts import is_value
@@ -26,7 +26,6 @@ from tensorlab.compiler.lowering.values import (
 )
 
 ROW_BYTES = 2048  # eight of them are half of an L1 cache; decision 0049 has the measurements
-TYPES = {one.name: one for one in DTYPES}
 
 
 # ---------------------------------------------------------------- groups
@@ -140,7 +139,7 @@ class Program:
         reads = [self.operand(one, compute, node) for one in node.args]
         made = "bool" if node.target.dtype_rule == COMPARE else compute
         target = row if made == stored else Row("buffer")
-        self.add(target, reads, lambda out, places: (node.target, TYPES[compute], (out, *places)))
+        self.add(target, reads, lambda out, places: (node.target, BY_NAME[compute], (out, *places)))
         return row if target is row else self.converted(target, made, row, stored)
 
     def copied(self, node, row):
@@ -152,7 +151,7 @@ class Program:
         return self.add(
             row,
             [source],
-            lambda out, places: ("convert", TYPES[wanted], TYPES[given], out, *places),
+            lambda out, places: ("convert", BY_NAME[wanted], BY_NAME[given], out, *places),
         )
 
     def operand(self, operand, dtype, result):
@@ -161,7 +160,7 @@ class Program:
         key = (operand if is_value(operand) else repr(operand), dtype)
         if key not in self.rows:
             if not is_value(operand):
-                self.rows[key] = self.constant(TYPES[dtype], operand)
+                self.rows[key] = self.constant(BY_NAME[dtype], operand)
             elif operand in self.members:
                 row = self.value(operand)
                 if dtype != dtype_of(operand):
@@ -182,13 +181,13 @@ class Program:
         k = self.inputs.index(node)
         sizes, strides = row_of(node, result)
         if not any(strides):
-            return self.constant(TYPES[dtype], None, k)
+            return self.constant(BY_NAME[dtype], None, k)
         if strides == (1,) and dtype_of(node) == dtype:
             return Row("input", k)
         return self.add(
             Row("buffer"),
             [],
-            lambda out, places: ("gather", TYPES[dtype], sizes, strides, out, k),
+            lambda out, places: ("gather", BY_NAME[dtype], sizes, strides, out, k),
         )
 
     def place(self):

@@ -3,7 +3,7 @@
 Chunks do not depend on the number of threads, so neither does the result.
 """
 
-from tensorlab._core.dtypes import DTYPES
+from tensorlab._core.dtypes import BY_NAME
 from tensorlab.compiler.lowering.c_types import STORED, c_type, stored
 from tensorlab.compiler.lowering.index_maps import NoMap
 from tensorlab.compiler.lowering.loop_ir import Declare, Function, Load, Loop, Store
@@ -15,8 +15,6 @@ from tensorlab.compiler.lowering.side_by_side import KEPT, SideBySideWriter, row
 from tensorlab.compiler.lowering.stages import waits
 from tensorlab.compiler.lowering.steps import Kernel
 from tensorlab.compiler.lowering.values import dtype_of
-
-BY_NAME = {dtype.name: dtype for dtype in DTYPES}
 
 
 class Scratch:

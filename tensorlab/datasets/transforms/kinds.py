@@ -1,6 +1,6 @@
 """Transforms between images, arrays and tensors, and between element types."""
 
-from ..._core.dtypes import DTYPES
+from ..._core.dtypes import BY_NAME
 from ...nn.module import Module
 from . import functional
 
@@ -58,7 +58,7 @@ class ConvertImageDtype(Module):
     dtype : dtype; see `functional.convert_image_dtype`
     """
 
-    def __init__(self, dtype=DTYPES[-2]):
+    def __init__(self, dtype=BY_NAME["float32"]):
         super().__init__()
         self.dtype = dtype
 

@@ -2,12 +2,10 @@
 
 import numpy as np
 
-from ..._core.dtypes import DTYPES
+from ..._core.dtypes import BY_NAME
 from ..._tensor import Tensor
 
 __all__ = ["as_array", "as_number"]
-
-BY_NAME = {str(dtype).partition(".")[2]: dtype for dtype in DTYPES}
 
 
 def as_array(value):
