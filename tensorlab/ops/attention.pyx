@@ -408,7 +408,8 @@ cdef int share_out(Attention* a, void (*body)(void*, ssize, ssize) noexcept nogi
 # ---------------------------------------------------------------- attention
 # `kept` is the result once more, for the formula of the gradients: a node must not hold its own result, which holds the node.
 cdef Op ATTENTION = Op("attention(Tensor q, Tensor k, Tensor v, Tensor? mask, bool is_causal, float scale) -> (Tensor out, "
-                       "Tensor kept, Tensor logsumexp)", node="ScaledDotProductFlashAttentionForCpuBackward0",
+                       "Tensor kept, Tensor logsumexp)",
+                       aten=None, node="ScaledDotProductFlashAttentionForCpuBackward0",
                        public={"q": "query", "k": "key", "v": "value", "mask": "attn_mask", "kept": "output"},
                        differentiable=1)
 

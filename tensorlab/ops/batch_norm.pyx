@@ -224,7 +224,8 @@ cdef int check_backward(TensorBase grad, TensorBase x, TensorBase mean, TensorBa
 
 # ---------------------------------------------------------------- batch_norm
 cdef Op BATCH_NORM = Op("batch_norm(Tensor x, Tensor? weight, Tensor? bias, float eps) -> (Tensor out, Tensor mean, Tensor rstd, "
-                        "Tensor variance)", node="NativeBatchNormBackward0", differentiable=1)
+                        "Tensor variance)",
+                        aten=None, node="NativeBatchNormBackward0", differentiable=1)
 
 cdef ssize check_batch_norm(TensorBase x, TensorBase weight, TensorBase bias) except -1:
     """Returns how many values a channel has."""
@@ -352,7 +353,8 @@ def batch_norm(TensorBase input not None, TensorBase running_mean, TensorBase ru
 
 # ---------------------------------------------------------------- update_average_
 # It leaves no trace in the graph: an average of batches is no function of this batch that a gradient could go through.
-cdef Op UPDATE_AVERAGE_ = Op("update_average_(Tensor(a!) x, Tensor value, float share) -> Tensor(a!)", records_itself=True)
+cdef Op UPDATE_AVERAGE_ = Op("update_average_(Tensor(a!) x, Tensor value, float share) -> Tensor(a!)",
+                             aten=None, records_itself=True)
 
 cdef void average_loop(real* x, real* value, real share, ssize n) noexcept nogil:
     cdef ssize k
@@ -385,7 +387,7 @@ def update_average_in_place(TensorBase x, TensorBase value, double share):
 
 # ---------------------------------------------------------------- batch_norm_with: numbers that are given, as in evaluation
 cdef Op BATCH_NORM_WITH = Op("batch_norm_with(Tensor x, Tensor? weight, Tensor? bias, Tensor mean, Tensor variance, float eps) "
-                             "-> Tensor", node="NativeBatchNormBackward0")
+                             "-> Tensor", aten=None, node="NativeBatchNormBackward0")
 
 cdef int check_batch_norm_with(TensorBase x, TensorBase weight, TensorBase bias, TensorBase mean,
                                TensorBase variance) except -1:

@@ -35,8 +35,8 @@ cdef TensorBase new_of_dtype(tuple args, object data, object device, int dtype, 
     if data is not None:
         args += (data,)
     if len(args) != 1 or PyLong_Check(args[0]) or isinstance(args[0], Size):
-        return run_4(EMPTY, given_size(args or (0,), None, where), None, dtype_object(dtype),
-                     device_or_default(device))
+        return run_4(EMPTY, given_size(args or (0,), None, where), dtype_object(dtype),
+                     device_or_default(device), None)
     data = args[0]
     if isinstance(data, TensorBase):
         if (<TensorBase>data).dtype_ != dtype and not any_dtype:

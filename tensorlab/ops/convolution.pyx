@@ -152,7 +152,8 @@ cdef bint channels_lie_last(TensorBase x) noexcept:
 
 # ---------------------------------------------------------------- conv
 cdef Op CONV = Op("conv(Tensor x, Tensor weight, Tensor? bias, int[] out_shape, int[] stride, int[] padding, int[] dilation, "
-                  "int groups) -> Tensor", node="ConvolutionBackward0", public={"x": "input"})
+                  "int groups) -> Tensor",
+                  aten=None, node="ConvolutionBackward0", public={"x": "input"})
 
 cdef bint prepare_conv(Geometry* geometry, Shapes* shapes, TensorBase x, TensorBase weight, TensorBase bias, object out_shape,
                        object stride, object padding, object dilation, object groups) except -1:
@@ -228,7 +229,8 @@ cdef int prepare_gradient(Geometry* geometry, Shapes* shapes, bint by_input, Ten
     return ndim
 
 cdef Op CONV_INPUT = Op("conv_input(Tensor grad, Tensor weight, int[] x_shape, int[] stride, int[] padding, int[] dilation, "
-                        "int groups, bool channels_last=False) -> Tensor", node="ConvolutionBackward0")
+                        "int groups, bool channels_last=False) -> Tensor",
+                        aten=None, node="ConvolutionBackward0")
 
 @CONV_INPUT.infer
 def conv_input_infer(TensorBase grad, TensorBase weight, x_shape, stride, padding, dilation, groups, bint channels_last):
@@ -258,7 +260,8 @@ def conv_input_derivative_weight(grad, grad_, stride, padding, dilation, groups,
     return run_tuple(CONV_WEIGHT, (grad, grad_, weight_shape, stride, padding, dilation, groups, False))
 
 cdef Op CONV_WEIGHT = Op("conv_weight(Tensor x, Tensor grad, int[] weight_shape, int[] stride, int[] padding, int[] dilation, "
-                         "int groups, bool channels_last=False) -> Tensor", node="ConvolutionBackward0")
+                         "int groups, bool channels_last=False) -> Tensor",
+                         aten=None, node="ConvolutionBackward0")
 
 @CONV_WEIGHT.infer
 def conv_weight_infer(TensorBase x, TensorBase grad, weight_shape, stride, padding, dilation, groups, bint channels_last):

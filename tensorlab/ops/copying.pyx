@@ -142,8 +142,7 @@ def is_contiguous(TensorBase input not None, memory_format=contiguous_format):
 
 # ---------------------------------------------------------------- to
 cdef Op TO_COPY = Op("to_copy(Tensor x, *, ScalarType? dtype=None, Device? device=None, "
-                     "MemoryFormat? memory_format=None) -> Tensor",
-                     is_copy=True)
+                     "MemoryFormat? memory_format=None) -> Tensor", aten=None, is_copy=True)
 
 @TO_COPY.derivative("x")
 def to_copy_derivative(grad):
@@ -151,8 +150,7 @@ def to_copy_derivative(grad):
 
 # the same to types that have no gradient: it ends the history
 cdef Op TO_INTEGERS = Op("to_integers(Tensor x, *, ScalarType? dtype=None, Device? device=None, "
-                         "MemoryFormat? memory_format=None) -> Tensor",
-                         is_copy=True)
+                         "MemoryFormat? memory_format=None) -> Tensor", aten=None, is_copy=True)
 
 @TO_COPY.infer
 @TO_INTEGERS.infer
@@ -356,14 +354,15 @@ def get_device(TensorBase self not None):
 
 
 # ---------------------------------------------------------------- copy_
-cdef Op COPY = Op("copy(Tensor x, Tensor source) -> Tensor", node="CopyBackwards")
+cdef Op COPY = Op("copy(Tensor x, Tensor src) -> Tensor",
+                  fixed="bool non_blocking=False", node="CopyBackwards")
 
 @COPY.derivative("x")
 def copy_derivative_x(grad):
     return grad.new_zeros(grad.shape)
 
-@COPY.derivative("source")
-def copy_derivative_source(grad):
+@COPY.derivative("src")
+def copy_derivative_src(grad):
     return grad                             # the engine sums it to the shape of the source and casts it
 
 

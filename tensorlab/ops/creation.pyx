@@ -36,11 +36,11 @@ from tensorlab.errors import ShapeError
 
 
 # ---------------------------------------------------------------- empty, zeros, ones, full
-cdef Op EMPTY = Op("empty(int[] size, *, MemoryFormat? memory_format=None, "
-                   "ScalarType? dtype=None, Device? device=None) -> Tensor")
+cdef Op EMPTY = Op("empty(int[] size, *, ScalarType? dtype=None, Device? device=None, "
+                   "MemoryFormat? memory_format=None) -> Tensor", aten="empty.memory_format")
 
 @EMPTY.infer
-def empty_infer(size, memory_format, dtype, device):
+def empty_infer(size, dtype, device, memory_format):
     cdef ssize[MAX_NDIM] sizes, strides
     cdef const ssize* order = NULL
     cdef int ndim
@@ -79,8 +79,8 @@ def empty(*sizes, size=None, out=None, dtype=None, layout=None, device=None,
     size = given_size(sizes, size, "empty")
     check_layout(layout, "empty")
     if out is None:
-        made = run_4(EMPTY, size, memory_format, dtype_or_default(dtype),
-                     device_or_default(device))
+        made = run_4(EMPTY, size, dtype_or_default(dtype), device_or_default(device),
+                     memory_format)
         return apply_flags(made, requires_grad, "empty")
     if memory_format is not None:
         raise RuntimeError("empty: memory_format and out= are both given, but out= keeps its "

@@ -200,7 +200,8 @@ def movedim(TensorBase input not None, source, destination):
 
 
 # ---------------------------------------------------------------- transpose
-cdef Op TRANSPOSE = Op("transpose(Tensor(a) x, int dim0, int dim1) -> Tensor(a)")
+cdef Op TRANSPOSE = Op("transpose(Tensor(a) x, int dim0, int dim1) -> Tensor(a)",
+                       aten="transpose.int")
 
 @TRANSPOSE.derivative("x")
 def transpose_derivative(grad, dim0, dim1):
@@ -260,6 +261,7 @@ def transpose_in_place(TensorBase self, dim0, dim1):
     return change_layout(TRANSPOSE, self, (self, first, second), out.ndim_, out.sizes, out.strides, self.data_)
 
 TRANSPOSE_.records_itself = True
+TRANSPOSE_.aten = "transpose_"
 
 def transpose_(TensorBase self not None, dim0, dim1):
     """`transpose` of the tensor itself."""
@@ -333,7 +335,7 @@ def t_(TensorBase self not None):
 
 
 # ---------------------------------------------------------------- squeeze
-cdef Op SQUEEZE = Op("squeeze(Tensor(a) x, int[]? dim=None) -> Tensor(a)")
+cdef Op SQUEEZE = Op("squeeze(Tensor(a) x, int[]? dim=None) -> Tensor(a)", aten="squeeze.dims")
 
 @SQUEEZE.derivative("x")
 def squeeze_derivative(grad, x_shape, dim):
@@ -478,7 +480,8 @@ def unsqueeze_(TensorBase self not None, dim):
 
 
 # ---------------------------------------------------------------- expand
-cdef Op EXPAND = Op("expand(Tensor(a) x, int[] size) -> Tensor(a)")
+cdef Op EXPAND = Op("expand(Tensor(a) x, int[] size) -> Tensor(a)",
+                    fixed="*, bool implicit=False")
 
 @EXPAND.derivative("x")
 def expand_derivative(grad, x_shape):

@@ -402,7 +402,7 @@ cdef object to_chosen(object grad, object x_shape, int dim, object indices, bint
 # ---------------------------------------------------------------- max
 cdef Op MAX = Op("max(Tensor x) -> Tensor", node="MaxBackward1")
 cdef Op MAX_DIM = Op("max_dim(Tensor x, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-                     node="MaxBackward0")
+                     aten="max.dim", node="MaxBackward0")
 
 @MAX.infer
 def max_infer(TensorBase x):
@@ -472,7 +472,7 @@ def max(TensorBase input not None, dim=None, bint keepdim=False, *, other=None, 
 # ---------------------------------------------------------------- min
 cdef Op MIN = Op("min(Tensor x) -> Tensor", node="MinBackward1")
 cdef Op MIN_DIM = Op("min_dim(Tensor x, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-                     node="MinBackward0")
+                     aten="min.dim", node="MinBackward0")
 
 @MIN.infer
 def min_infer(TensorBase x):

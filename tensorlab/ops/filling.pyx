@@ -131,7 +131,7 @@ cdef object zeros_in_place_of(object grad):
     """The gradient of what is overwritten: zeros in the layout of `grad`, a constant to autograd."""
     return run_1(ZERO, grad.detach())
 
-cdef Op FILL = Op("fill(Tensor x, Scalar value) -> Tensor",
+cdef Op FILL = Op("fill(Tensor x, Scalar value) -> Tensor", aten="fill.Scalar",
                   fills_with="value")
 
 @FILL.derivative("x")

@@ -121,7 +121,7 @@ cdef int fill_other(TensorBase out, TensorBase given, Geometry* geometry, bint u
 
 # ---------------------------------------------------------------- unfold
 cdef Op IM2COL = Op("im2col(Tensor x, int[] kernel_size, int[] dilation, int[] padding, int[] stride) -> Tensor",
-                    node="Im2ColBackward0", public={"x": "input"})
+                    node="Im2ColBackward0")
 
 cdef int prepare_unfold(Geometry* geometry, ssize* sizes, TensorBase x, object kernel_size, object dilation, object padding,
                         object stride) except -1:
@@ -211,7 +211,7 @@ cdef tuple pair(object given, str where, str name):
 
 # ---------------------------------------------------------------- fold
 cdef Op COL2IM = Op("col2im(Tensor x, int[] output_size, int[] kernel_size, int[] dilation, int[] padding, int[] stride) "
-                    "-> Tensor", node="Col2ImBackward0", public={"x": "input"})
+                    "-> Tensor", node="Col2ImBackward0")
 
 cdef int prepare_fold(Geometry* geometry, ssize* sizes, TensorBase x, object output_size, object kernel_size, object dilation,
                       object padding, object stride) except -1:

@@ -1,7 +1,7 @@
 """Several tensors into one: cat, stack, hstack, vstack, dstack, column_stack."""
 from libc.string cimport memcpy
 
-from tensorlab._core.dispatch.dispatch cimport run_2, run_3
+from tensorlab._core.dispatch.dispatch cimport run_2
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport can_cast, check_same_place, refuse_overlap
 from tensorlab._core.dispatch.out_argument cimport CASTS
@@ -62,22 +62,21 @@ cdef int common_dtype(list tensors) noexcept:
 
 
 # ---------------------------------------------------------------- cat
-# lengths are the sizes that the tensors have in the dimension, -1 for those that are skipped: its derivative needs them
-cdef Op CAT = Op("cat(Tensor[] tensors, int dim, int[] lengths) -> Tensor")
+cdef Op CAT = Op("cat(Tensor[] tensors, int dim=0) -> Tensor")
 
 @CAT.derivative("tensors", is_list=True)
-def cat_derivative(grad, dim, lengths):
+def cat_derivative(grad, tensors_shape, dim):
     cdef list out = []
-    cdef ssize start = 0, length
-    dim = wrap_dim(dim, (<TensorBase?>grad).ndim_, "cat")
-    for length in lengths:
-        if length < 0:
+    cdef int at = wrap_dim(dim, (<TensorBase?>grad).ndim_, "cat")
+    cdef ssize start = 0
+    for shape in tensors_shape:
+        if len(shape) == 1 and shape[0] == 0:
             # a skipped tensor of shape (0,) fits in no part of the gradient: it gets zeros of its own shape
-            out.append(grad.new_zeros((0,)))
+            out.append(grad.new_zeros(shape))
             bump_version(<TensorBase>out[len(out) - 1])     # zeros are an empty tensor and a write to it, and PyTorch's tell
         else:
-            out.append(slice_dim(<TensorBase?>grad, dim, start, length, 1))
-        start += max(length, 0)
+            out.append(slice_dim(<TensorBase>grad, at, start, shape[at], 1))
+            start += shape[at]
     return out
 
 
@@ -162,23 +161,13 @@ cdef int check_cat(list tensors, object dim, int* ndim, ssize* sizes) except -1:
     return at
 
 
-cdef tuple lengths_of(list tensors, int dim):
-    return tuple([-1 if is_skipped(<TensorBase>one) else (<TensorBase>one).sizes[dim] for one in tensors])
-
-cdef int read_cat(list parts, object dim, object lengths, int* ndim, ssize* sizes) except -1:
-    cdef int at = check_cat(parts, dim, ndim, sizes)
-    if not isinstance(lengths, (tuple, list)) or tuple(lengths) != lengths_of(parts, at):
-        raise ShapeError(f"cat: lengths {lengths} must be {lengths_of(parts, at)}, the sizes of the tensors in dimension {at}, "
-                         f"with -1 for those of shape (0,)")
-    return at
-
 @CAT.infer
-def cat_infer(tensors, dim, lengths):
+def cat_infer(tensors, dim):
     cdef list parts = read_tensors(tensors, "cat")
     cdef ssize[MAX_NDIM] sizes
     cdef int ndim
     cdef TensorBase out
-    read_cat(parts, dim, lengths, &ndim, sizes)
+    check_cat(parts, dim, &ndim, sizes)
     out = joined_result(parts, ndim, sizes)
     for one in parts:
         if ndim == 1 or not is_skipped(<TensorBase>one):
@@ -186,7 +175,7 @@ def cat_infer(tensors, dim, lengths):
     return out
 
 @CAT.kernel
-def cat_kernel(TensorBase out, tensors, dim, lengths):
+def cat_kernel(TensorBase out, tensors, dim):
     join_to(out, read_tensors(tensors, "cat"), wrap_dim(dim, out.ndim_))
 
 
@@ -197,7 +186,7 @@ cdef TensorBase run_cat(object tensors, object dim, object out=None):
     if out is None and is_plain_join(parts):
         return join(parts, at, ndim, sizes)
     check_join_out("cat", parts, out)
-    return run_3(CAT, parts, at, lengths_of(parts, at), out, CASTS)
+    return run_2(CAT, parts, at, out, CASTS)
 
 
 def cat(tensors, dim=0, *, out=None):

@@ -104,8 +104,7 @@ set_end_sharing(end_sharing)
 
 
 # ---------------------------------------------------------------- _lazy_clone
-cdef Op LAZY_CLONE = Op("lazy_clone(Tensor x) -> Tensor",
-                        rearranges=True)
+cdef Op LAZY_CLONE = Op("lazy_clone(Tensor x) -> Tensor", aten="_lazy_clone", rearranges=True)
 
 @LAZY_CLONE.derivative("x")
 def lazy_clone_derivative(grad):

@@ -232,8 +232,7 @@ cdef void nll_loop_double(void** data, ssize n, void* parameters) noexcept nogil
     nll_loop[double](data, n, <ClassParameters*>parameters, NULL)
 
 cdef Op NLL_LOSS = Op("nll_loss(Tensor x, Tensor target, Tensor? weight=None, *, int ignore_index=-100, str reduction=\"mean\") "
-                      "-> Tensor",
-                      checks_values=True)
+                      "-> Tensor", aten=None, checks_values=True)
 
 @NLL_LOSS.infer
 def nll_loss_infer(TensorBase x, TensorBase target, TensorBase weight, ignore_index, reduction):
@@ -366,8 +365,7 @@ cdef void cross_entropy_loop_double(void** data, ssize n, void* parameters) noex
 # keeps_softmax: whether the second result is wanted, which is empty otherwise. Without it there is no gradient.
 cdef Op CROSS_ENTROPY = Op("cross_entropy(Tensor x, Tensor target, Tensor? weight=None, *, int ignore_index=-100, "
                            "str reduction=\"mean\", bool keeps_softmax=True) -> (Tensor loss, Tensor probabilities)",
-                           node="NllLossBackward0",
-                           checks_values=True)
+                           aten=None, node="NllLossBackward0", checks_values=True)
 
 @CROSS_ENTROPY.infer
 def cross_entropy_infer(TensorBase x, TensorBase target, TensorBase weight, ignore_index, reduction,

@@ -209,7 +209,7 @@ cdef void layer_norm_double(Rows* rows, ssize begin, ssize end) noexcept nogil:
 
 # ---------------------------------------------------------------- layer_norm
 cdef Op LAYER_NORM = Op("layer_norm(Tensor x, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) "
-                        "-> (Tensor out, Tensor mean, Tensor rstd)", node="NativeLayerNormBackward0",
+                        "-> (Tensor out, Tensor mean, Tensor rstd)", aten=None, node="NativeLayerNormBackward0",
                         public={"x": "input", "mean": "result1", "rstd": "result2"}, differentiable=1)
 
 @LAYER_NORM.infer

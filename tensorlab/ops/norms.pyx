@@ -131,7 +131,9 @@ cdef finalize_loop norm_root(double p, int kernel) except? NULL:
         return NULL
     return <finalize_loop>norm_root_loop[double] if is_double(kernel) else <finalize_loop>norm_root_loop[float]
 
-cdef Op NORM = Op("norm(Tensor x, float p=2.0, int[]? dim=None, bool keepdim=False, ScalarType? dtype=None) -> Tensor",
+cdef Op NORM = Op("norm(Tensor x, Scalar p=2, int[]? dim=None, bool keepdim=False, *, "
+                  "ScalarType? dtype=None) -> Tensor",
+                  public={"p": "ord"}, aten="linalg_vector_norm",
                   node="LinalgVectorNormBackward0")
 
 @NORM.infer

@@ -137,7 +137,7 @@ cdef void sgd_loop(real* param, const real* grad, real* velocity, SgdOptions* op
 
 cdef Op SGD_STEP_ = Op("sgd_step_(Tensor(a!)[] params, Tensor[] grads, Tensor(b!)[] velocities, float lr, float momentum, "
                        "float dampening, float weight_decay, bool nesterov, bool maximize, bool is_first) -> Tensor(a!)[]",
-                       records_itself=True)
+                       aten=None, records_itself=True)
 
 @SGD_STEP_.compose
 def sgd_step_in_place(params, grads, velocities, lr, momentum, dampening, weight_decay, nesterov, maximize, is_first):
@@ -240,7 +240,7 @@ cdef inline real max_or_nan(real x, real y) noexcept nogil:
 
 cdef Op ADAM_STEP_ = Op("adam_step_(Tensor(a!)[] params, Tensor[] grads, Tensor(b!)[] means, Tensor(c!)[] squares, "
                         "Tensor(d!)[] largest, Tensor(e!)[] steps, float lr, float[] betas, float eps, float weight_decay, "
-                        "bool is_decoupled, bool maximize) -> Tensor(a!)[]", records_itself=True)
+                        "bool is_decoupled, bool maximize) -> Tensor(a!)[]", aten=None, records_itself=True)
 
 @ADAM_STEP_.compose
 def adam_step_in_place(params, grads, means, squares, largest, steps, lr, betas, eps, weight_decay, is_decoupled, maximize):

@@ -324,9 +324,9 @@ def nanmedian_kernel(TensorBase out, TensorBase x):
     median_of_all(out, x, -2)
 
 cdef Op MEDIAN_DIM = Op("median_dim(Tensor x, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-                        node="MedianBackward1")
+                        aten="median.dim", node="MedianBackward1")
 cdef Op NANMEDIAN_DIM = Op("nanmedian_dim(Tensor x, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-                           node="NanmedianBackward1")
+                           aten="nanmedian.dim", node="NanmedianBackward1")
 
 @NANMEDIAN_DIM.derivative("x")
 @MEDIAN_DIM.derivative("x")

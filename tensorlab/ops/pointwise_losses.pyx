@@ -57,7 +57,7 @@ cdef int check_same_shape(str where, TensorBase input, TensorBase target) except
 
 
 # ---------------------------------------------------------------- mse_loss
-cdef Op MSE_LOSS = Op("mse_loss(Tensor x, Tensor y) -> Tensor", dtype="promote",
+cdef Op MSE_LOSS = Op("mse_loss(Tensor x, Tensor y) -> Tensor", aten=None, dtype="promote",
                       scalar={"floating": "(x - y) * (x - y)"})
 
 @MSE_LOSS.derivative("x")
@@ -127,7 +127,7 @@ def l1_loss(TensorBase input not None, TensorBase target not None, size_average=
 
 
 # ---------------------------------------------------------------- huber_loss
-cdef Op HUBER_LOSS = Op("huber_loss(Tensor x, Tensor y, float delta=1.0) -> Tensor",
+cdef Op HUBER_LOSS = Op("huber_loss(Tensor x, Tensor y, float delta=1.0) -> Tensor", aten=None,
                         dtype="promote", scalar={"floating": "huber#(x - y, delta)"})
 
 @HUBER_LOSS.derivative("x")
@@ -195,12 +195,12 @@ def smooth_l1_loss(TensorBase input not None, TensorBase target not None, size_a
 # ---------------------------------------------------------------- binary_cross_entropy
 # The losses alone, and the op, which looks at x first:
 cdef Op BCE_OF_PROBABILITIES = Op(
-    "binary_cross_entropy_of_probabilities(Tensor x, Tensor y) -> Tensor",
+    "binary_cross_entropy_of_probabilities(Tensor x, Tensor y) -> Tensor", aten=None,
     dtype="promote", scalar={"floating": "cross_entropy#(x, y)"},
     grain=8192)
 
 cdef Op BINARY_CROSS_ENTROPY = Op("binary_cross_entropy(Tensor x, Tensor y) -> Tensor",
-                                  checks_values=True)
+                                  aten=None, checks_values=True)
 
 @BINARY_CROSS_ENTROPY.compose
 def binary_cross_entropy_of(TensorBase x, TensorBase y):
@@ -259,7 +259,7 @@ def binary_cross_entropy(TensorBase input not None, TensorBase target not None, 
 # ---------------------------------------------------------------- binary_cross_entropy_with_logits
 # log(1 + exp(x)) - x * y, where log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), whose exp cannot overflow.
 cdef Op BCE_WITH_LOGITS = Op(
-    "binary_cross_entropy_with_logits(Tensor x, Tensor y) -> Tensor",
+    "binary_cross_entropy_with_logits(Tensor x, Tensor y) -> Tensor", aten=None,
     dtype="promote",
     scalar={"floating": "((x > 0 ? x : (T)0) - x * y) + tl_softplus@(-(x > 0 ? x : -x))"},
     grain=8192)

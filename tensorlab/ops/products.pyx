@@ -71,7 +71,8 @@ set_reducer(&prod_reducers[INT64], INT64, &prod_rows[int64_t], &prod_columns[int
 
 
 # ---------------------------------------------------------------- prod
-cdef Op PROD = Op("prod(Tensor x, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
+cdef Op PROD = Op("prod(Tensor x, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+                  aten="prod.dim_int")
 
 @PROD.infer
 def prod_infer(TensorBase x, dim, bint keepdim, dtype):
@@ -201,7 +202,8 @@ cdef object run_truth(Op op, TensorBase x, object dim, bint keepdim, object out)
 
 
 # ---------------------------------------------------------------- any
-cdef Op ANY = Op("any(Tensor x, int[]? dim=None, bool keepdim=False) -> Tensor")
+cdef Op ANY = Op("any(Tensor x, int[]? dim=None, bool keepdim=False) -> Tensor",
+                 aten="any.dims")
 
 @ANY.infer
 def any_infer(TensorBase x, dim, bint keepdim):
@@ -233,7 +235,8 @@ def any(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
 
 
 # ---------------------------------------------------------------- all
-cdef Op ALL = Op("all(Tensor x, int[]? dim=None, bool keepdim=False) -> Tensor")
+cdef Op ALL = Op("all(Tensor x, int[]? dim=None, bool keepdim=False) -> Tensor",
+                 aten="all.dims")
 
 @ALL.infer
 def all_infer(TensorBase x, dim, bint keepdim):

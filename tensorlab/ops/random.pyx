@@ -195,9 +195,9 @@ cdef int keep_below(float* x, ssize n, int dtype, double low, double high) excep
 # The public functions check their arguments as the kernels do: as in PyTorch, a wrong number is found before memory that
 # overlaps is.
 
-cdef Op fill_op(str schema, str node=None):
+cdef Op fill_op(str schema, str aten, str node=None):
     """An op that fills; its result does not depend on what was there. Its form in place is what the public functions call."""
-    cdef Op op = Op(schema, node=node)
+    cdef Op op = Op(schema, aten=aten, node=node)
     op.derivative("x")(zero_gradient)
     return op
 
@@ -236,7 +236,8 @@ cdef int check_uniform(int dtype, double low, double high, str where) except -1:
     return 0
 
 
-cdef Op UNIFORM_FILL = fill_op("uniform(Tensor x, float from=0.0, float to=1.0, *, Generator? generator=None) -> Tensor")
+cdef Op UNIFORM_FILL = fill_op("uniform(Tensor x, float from=0.0, float to=1.0, *, Generator? generator=None) -> Tensor",
+                               "uniform")
 
 @UNIFORM_FILL.infer
 def uniform_infer(TensorBase x, double low, double high, generator):
@@ -284,7 +285,8 @@ cdef int check_normal(TensorBase x, double std, str where) except -1:
     check_std(std, where)
     return check_filled(x, where, False)
 
-cdef Op NORMAL_FILL = fill_op("normal(Tensor x, float mean=0.0, float std=1.0, *, Generator? generator=None) -> Tensor")
+cdef Op NORMAL_FILL = fill_op("normal(Tensor x, float mean=0.0, float std=1.0, *, Generator? generator=None) -> Tensor",
+                              "normal_functional")
 
 @NORMAL_FILL.infer
 def normal_infer(TensorBase x, double mean, double std, generator):
@@ -297,6 +299,7 @@ def normal_kernel(TensorBase out, TensorBase x, double mean, double std, generat
     fill_normally(out, generator_or_default(generator, "normal"), mean, std)
 
 cdef Op NORMAL_ = inplace_op(NORMAL_FILL)
+NORMAL_.aten = "normal_"
 
 def normal_(TensorBase self not None, double mean=0, double std=1, *, generator=None):
     """Fill with numbers of the normal distribution."""
@@ -308,7 +311,8 @@ cdef int check_log_normal(TensorBase x, double std, str where) except -1:
     check_positive(std, "std", where)
     return check_filled(x, where, False)
 
-cdef Op LOG_NORMAL_FILL = fill_op("log_normal(Tensor x, float mean=1.0, float std=2.0, *, Generator? generator=None) -> Tensor")
+cdef Op LOG_NORMAL_FILL = fill_op("log_normal(Tensor x, float mean=1.0, float std=2.0, *, Generator? generator=None) -> Tensor",
+                                  "log_normal")
 
 @LOG_NORMAL_FILL.infer
 def log_normal_infer(TensorBase x, double mean, double std, generator):
@@ -332,7 +336,8 @@ cdef int check_cauchy(TensorBase x, double sigma, str where) except -1:
     check_positive(sigma, "sigma", where)
     return check_floating(x.dtype_, where, True)
 
-cdef Op CAUCHY_FILL = fill_op("cauchy(Tensor x, float median=0.0, float sigma=1.0, *, Generator? generator=None) -> Tensor")
+cdef Op CAUCHY_FILL = fill_op("cauchy(Tensor x, float median=0.0, float sigma=1.0, *, Generator? generator=None) -> Tensor",
+                              "cauchy")
 
 @CAUCHY_FILL.infer
 def cauchy_infer(TensorBase x, double median, double sigma, generator):
@@ -356,7 +361,8 @@ cdef int check_exponential(TensorBase x, double lambd, str where) except -1:
     check_positive(lambd, "lambd", where)
     return check_filled(x, where, True)
 
-cdef Op EXPONENTIAL_FILL = fill_op("exponential(Tensor x, float lambd=1.0, *, Generator? generator=None) -> Tensor")
+cdef Op EXPONENTIAL_FILL = fill_op("exponential(Tensor x, float lambd=1.0, *, Generator? generator=None) -> Tensor",
+                                   "exponential")
 
 @EXPONENTIAL_FILL.infer
 def exponential_infer(TensorBase x, double lambd, generator):
@@ -381,7 +387,7 @@ cdef int check_geometric(double p, str where) except -1:
         raise ShapeError(f"{where}: p must lie between 0 and 1, not be {p}")
     return 0
 
-cdef Op GEOMETRIC_FILL = fill_op("geometric(Tensor x, float p, *, Generator? generator=None) -> Tensor")
+cdef Op GEOMETRIC_FILL = fill_op("geometric(Tensor x, float p, *, Generator? generator=None) -> Tensor", "geometric")
 
 @GEOMETRIC_FILL.infer
 def geometric_infer(TensorBase x, double p, generator):
@@ -422,7 +428,8 @@ cdef TensorBase draw_bernoulli(object p, TensorBase like, Generator generator):
 
 
 # One probability for all elements:
-cdef Op BERNOULLI_FILL = fill_op("bernoulli(Tensor x, float p=0.5, *, Generator? generator=None) -> Tensor", "BernoulliBackward2")
+cdef Op BERNOULLI_FILL = fill_op("bernoulli(Tensor x, float p=0.5, *, Generator? generator=None) -> Tensor",
+                                 "bernoulli.p", "BernoulliBackward2")
 
 @BERNOULLI_FILL.infer
 def bernoulli_infer(TensorBase x, double p, generator):
@@ -435,11 +442,12 @@ def bernoulli_kernel(TensorBase out, TensorBase x, double p, generator):
     fill_tensor(out, BERNOULLI, generator_or_default(generator, "bernoulli"), p, 0)
 
 cdef Op BERNOULLI_ = inplace_op(BERNOULLI_FILL)
+BERNOULLI_.aten = "bernoulli_.float"
 
 
 # A probability for each element:
 cdef Op BERNOULLI_TENSOR = fill_op("bernoulli_tensor(Tensor x, Tensor p, *, Generator? generator=None) -> Tensor",
-                                   "BernoulliBackward1")
+                                   "bernoulli.Tensor", "BernoulliBackward1")
 
 @BERNOULLI_TENSOR.infer
 def bernoulli_tensor_infer(TensorBase x, TensorBase p, generator):
@@ -475,7 +483,8 @@ def bernoulli_(TensorBase self not None, p=0.5, *, generator=None):
 
 
 # The elements are probabilities themselves:
-cdef Op BERNOULLI_OF = Op("bernoulli_of(Tensor x, *, Generator? generator=None) -> Tensor", node="BernoulliBackward0")
+cdef Op BERNOULLI_OF = Op("bernoulli_of(Tensor x, *, Generator? generator=None) -> Tensor",
+                          aten="bernoulli", node="BernoulliBackward0")
 BERNOULLI_OF.derivative("x")(zero_gradient)
 
 @BERNOULLI_OF.infer
@@ -570,7 +579,8 @@ cdef object upper_bound(TensorBase x, object low, object high, str where):
     check_integer_bounds(x.dtype_, low, high, where)
     return high
 
-cdef Op RANDOM_FILL = fill_op("random(Tensor x, int? from=None, int? to=None, *, Generator? generator=None) -> Tensor")
+cdef Op RANDOM_FILL = fill_op("random(Tensor x, int? from=None, int? to=None, *, Generator? generator=None) -> Tensor",
+                              "random.from")
 
 @RANDOM_FILL.infer
 def random_infer(TensorBase x, low, high, generator):

@@ -88,9 +88,9 @@ cdef object random_out(object size, object out, object dtype, object device, bin
 
 
 cdef Op RAND = Op("rand(int[] size, *, Generator? generator=None, ScalarType? dtype=None, "
-                  "Device? device=None) -> Tensor")
+                  "Device? device=None) -> Tensor", aten="rand.generator")
 cdef Op RANDN = Op("randn(int[] size, *, Generator? generator=None, ScalarType? dtype=None, "
-                   "Device? device=None) -> Tensor")
+                   "Device? device=None) -> Tensor", aten="randn.generator")
 
 @RAND.infer
 def rand_infer(size, generator, dtype, device):
@@ -147,7 +147,8 @@ def randn(*sizes, size=None, generator=None, out=None, dtype=None, layout=None, 
 
 
 cdef Op RANDINT = Op("randint(int low, int high, int[] size, *, Generator? generator=None, "
-                     "ScalarType? dtype=None, Device? device=None) -> Tensor")
+                     "ScalarType? dtype=None, Device? device=None) -> Tensor",
+                     aten="randint.low_generator")
 
 @RANDINT.infer
 def randint_infer(low, high, size, generator, dtype, device):
@@ -210,7 +211,7 @@ def randint(*bounds, low=None, high=None, size=None, generator=None, out=None, d
 
 
 cdef Op RANDPERM = Op("randperm(int n, *, Generator? generator=None, ScalarType? dtype=None, "
-                      "Device? device=None) -> Tensor")
+                      "Device? device=None) -> Tensor", aten="randperm.generator")
 
 @RANDPERM.infer
 def randperm_infer(n, generator, dtype, device):
@@ -253,9 +254,10 @@ def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=Non
 # ---------------------------------------------------------------- like another tensor
 cdef str LIKE = ("*, Generator? generator=None, ScalarType? dtype=None, Device? device=None, "
                  "MemoryFormat? memory_format=None) -> Tensor")
-cdef Op RAND_LIKE = Op("rand_like(Tensor x, " + LIKE)
-cdef Op RANDN_LIKE = Op("randn_like(Tensor x, " + LIKE)
-cdef Op RANDINT_LIKE = Op("randint_like(Tensor x, int low, int high, " + LIKE)
+cdef Op RAND_LIKE = Op("rand_like(Tensor x, " + LIKE, aten="rand_like.generator")
+cdef Op RANDN_LIKE = Op("randn_like(Tensor x, " + LIKE, aten="randn_like.generator")
+cdef Op RANDINT_LIKE = Op("randint_like(Tensor x, int low, int high, " + LIKE,
+                          aten="randint_like.low_generator_dtype")
 
 cdef TensorBase random_like(TensorBase x, object generator, object dtype, object device, object memory_format, str where):
     generator_or_default(generator, where)
@@ -322,7 +324,7 @@ def randint_like(TensorBase input not None, *bounds, low=None, high=None, genera
 # ---------------------------------------------------------------- normal
 cdef Op NORMAL_NUMBERS = Op("normal_numbers(float mean, float std, int[] size, *, "
                             "Generator? generator=None, ScalarType? dtype=None, "
-                            "Device? device=None) -> Tensor")
+                            "Device? device=None) -> Tensor", aten="normal.float_float")
 
 @NORMAL_NUMBERS.infer
 def normal_numbers_infer(mean, std, size, generator, dtype, device):
@@ -336,11 +338,14 @@ def normal_numbers_kernel(TensorBase out, double mean, double std, size, generat
 
 # The op called normal is `normal_`.
 cdef Op NORMAL_MEANS = Op("normal_means(Tensor mean, float std=1.0, *, "
-                          "Generator? generator=None) -> Tensor", node="NormalBackward1")
+                          "Generator? generator=None) -> Tensor",
+                          aten="normal.Tensor_float", node="NormalBackward1")
 cdef Op NORMAL_STDS = Op("normal_stds(float mean, Tensor std, *, "
-                         "Generator? generator=None) -> Tensor", node="NormalBackward2")
+                         "Generator? generator=None) -> Tensor",
+                         aten="normal.float_Tensor", node="NormalBackward2")
 cdef Op NORMAL_PAIRS = Op("normal_pairs(Tensor mean, Tensor std, *, "
-                          "Generator? generator=None) -> Tensor", node="NormalBackward3")
+                          "Generator? generator=None) -> Tensor",
+                          aten="normal.Tensor_Tensor", node="NormalBackward3")
 
 @NORMAL_MEANS.derivative("mean")
 @NORMAL_PAIRS.derivative("mean")

@@ -104,7 +104,8 @@ cdef ssize range_length(object start, object end, object step, int dtype) except
 
 
 cdef Op ARANGE = Op("arange(Scalar start, Scalar end, Scalar step=1, *, "
-                    "ScalarType? dtype=None, Device? device=None) -> Tensor")
+                    "ScalarType? dtype=None, Device? device=None) -> Tensor",
+                    aten="arange.start_step")
 
 @ARANGE.infer
 def arange_infer(start, end, step, dtype, device):
@@ -347,7 +348,7 @@ def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None,
 
 # ---------------------------------------------------------------- eye
 cdef Op EYE = Op("eye(int n, int? m=None, *, ScalarType? dtype=None, Device? device=None) "
-                 "-> Tensor")
+                 "-> Tensor", aten="eye.m")
 
 @EYE.infer
 def eye_infer(n, m, dtype, device):

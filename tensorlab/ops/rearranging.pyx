@@ -101,7 +101,7 @@ def flipud(TensorBase input not None):
 
 
 # ---------------------------------------------------------------- rot90
-cdef Op ROT90 = Op("rot90(Tensor x, int k, int[] dims) -> Tensor")
+cdef Op ROT90 = Op("rot90(Tensor x, int k=1, int[] dims=[0,1]) -> Tensor")
 
 @ROT90.derivative("x")
 def rot90_derivative(grad, k, dims):
@@ -157,8 +157,7 @@ def rot90(TensorBase input not None, k=1, dims=(0, 1)):
 
 
 # ---------------------------------------------------------------- roll
-cdef Op ROLL = Op("roll(Tensor x, int[] shifts, int[] dims) -> Tensor",
-                  rearranges=True)
+cdef Op ROLL = Op("roll(Tensor x, int[] shifts, int[] dims=[]) -> Tensor", rearranges=True)
 
 @ROLL.derivative("x")
 def roll_derivative(grad, shifts, dims):
@@ -331,7 +330,7 @@ def tile(TensorBase input not None, *sizes, dims=None):
 
 # ---------------------------------------------------------------- repeat_interleave
 cdef Op REPEAT_INTERLEAVE = Op("repeat_interleave(Tensor repeats, *, int? output_size=None) -> Tensor",
-                               checks_values=True)
+                               aten="repeat_interleave.Tensor", checks_values=True)
 
 @REPEAT_INTERLEAVE.kernel
 def repeat_interleave_kernel(TensorBase repeats, output_size):

@@ -291,7 +291,8 @@ cdef object share_among(object mask, object grad):
 
 
 # ---------------------------------------------------------------- sum
-cdef Op SUM = Op("sum(Tensor x, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
+cdef Op SUM = Op("sum(Tensor x, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+                 aten="sum.dim_IntList")
 
 @SUM.infer
 def sum_infer(TensorBase x, dim, bint keepdim, dtype):
@@ -361,7 +362,8 @@ cdef int mean_dtype(TensorBase x, object dtype, str where) except -1:
                          f"give dtype=tensorlab.float32, or convert the tensor with .float()")
     return code
 
-cdef Op MEAN = Op("mean(Tensor x, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
+cdef Op MEAN = Op("mean(Tensor x, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+                  aten="mean.dim")
 
 @MEAN.infer
 def mean_infer(TensorBase x, dim, bint keepdim, dtype):
@@ -436,7 +438,8 @@ def nanmean(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=No
 
 
 # ---------------------------------------------------------------- count_nonzero
-cdef Op COUNT_NONZERO = Op("count_nonzero(Tensor x, int[]? dim=None) -> Tensor")
+cdef Op COUNT_NONZERO = Op("count_nonzero(Tensor x, int[]? dim=None) -> Tensor",
+                           aten="count_nonzero.dim_IntList")
 
 @COUNT_NONZERO.infer
 def count_nonzero_infer(TensorBase x, dim):

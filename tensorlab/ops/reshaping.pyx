@@ -138,7 +138,8 @@ def view_as(TensorBase self not None, TensorBase other not None):
     return view_to(self, other.ndim_, sizes, "view_as")
 
 
-cdef Op VIEW_DTYPE = Op("view_dtype(Tensor(a) x, ScalarType dtype) -> Tensor(a)", records_itself=True)    # that is, not at all
+cdef Op VIEW_DTYPE = Op("view_dtype(Tensor(a) x, ScalarType dtype) -> Tensor(a)",
+                        aten="view.dtype", records_itself=True)    # that is, not at all
 
 @VIEW_DTYPE.infer
 def view_dtype_infer(TensorBase x, dtype):
@@ -180,8 +181,8 @@ def view_dtype_infer(TensorBase x, dtype):
 
 # ---------------------------------------------------------------- reshape
 # where it has to copy
-cdef Op RESHAPE = Op("reshape(Tensor x, int[] shape) -> Tensor", node="UnsafeViewBackward0",
-                     rearranges=True)
+cdef Op RESHAPE = Op("reshape(Tensor x, int[] size) -> Tensor",
+                     aten="_reshape_copy", node="UnsafeViewBackward0", rearranges=True)
 
 @RESHAPE.derivative("x")
 def reshape_derivative(grad, x_shape):

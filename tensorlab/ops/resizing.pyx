@@ -17,7 +17,8 @@ from tensorlab.errors import DTypeError, GradientError, MemoryLayoutError, Shape
 
 
 # ---------------------------------------------------------------- resize_
-cdef Op RESIZE_ = Op("resize_(Tensor(a!) x, int[] size) -> Tensor(a!)", records_itself=True)
+cdef Op RESIZE_ = Op("resize_(Tensor(a!) x, int[] size) -> Tensor(a!)",
+                     fixed="*, MemoryFormat? memory_format=None", records_itself=True)
 
 @RESIZE_.compose
 def resize_in_place(TensorBase x, size):
@@ -70,8 +71,7 @@ def resize_as_(TensorBase input not None, TensorBase the_template not None, *, m
 
 # ---------------------------------------------------------------- set_
 cdef Op SET_ = Op("set_(Tensor(a!) x, Any source=None, int storage_offset=0, int[]? size=None, int[]? stride=None) -> Tensor(a!)",
-                  records_itself=True,
-                  counts_from_storage=True)
+                  aten=None, records_itself=True, counts_from_storage=True)
 
 @SET_.compose
 def set_in_place(TensorBase x, source, storage_offset, size, stride):

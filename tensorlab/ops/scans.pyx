@@ -183,7 +183,7 @@ def cumsum_(TensorBase input not None, dim, *, dtype=None):
 
 
 # ---------------------------------------------------------------- cumsum_from_end
-cdef Op CUMSUM_FROM_END = Op("cumsum_from_end(Tensor x, int dim) -> Tensor")
+cdef Op CUMSUM_FROM_END = Op("cumsum_from_end(Tensor x, int dim) -> Tensor", aten=None)
 
 @CUMSUM_FROM_END.derivative("x")
 def cumsum_from_end_derivative(grad, dim):

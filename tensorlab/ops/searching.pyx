@@ -102,8 +102,10 @@ cdef TensorBase in_type(TensorBase x, int dtype):
 
 
 # ---------------------------------------------------------------- searchsorted
-cdef Op SEARCHSORTED = Op("searchsorted(Tensor sorted_sequence, Tensor values, *, bool out_int32=False, bool right=False, "
+cdef Op SEARCHSORTED = Op("searchsorted(Tensor sorted_sequence, Tensor values, *, "
+                          "bool out_int32=False, bool right=False, str? side=None, "
                           "Tensor? sorter=None) -> Tensor",
+                          public={"values": "self"}, aten="searchsorted.Tensor",
                           checks_values=True)
 
 cdef bint have_same_rows(TensorBase x, TensorBase y) noexcept:
@@ -115,8 +117,20 @@ cdef bint have_same_rows(TensorBase x, TensorBase y) noexcept:
     return x.ndim_ == y.ndim_
 
 
+cdef bint is_right(bint right, object side) except -1:
+    """Do values belong behind equal numbers?"""
+    if side is None:
+        return right
+    if side not in ("left", "right"):
+        raise RuntimeError(f"searchsorted: side must be 'left' or 'right', not {side!r}")
+    if side == "left" and right:
+        raise RuntimeError("searchsorted: right=True and side='left' contradict each other; give one of them")
+    return side == "right"
+
+
 @SEARCHSORTED.infer
-def searchsorted_infer(TensorBase rows, TensorBase values, out_int32, right, TensorBase sorter):
+def searchsorted_infer(TensorBase rows, TensorBase values, out_int32, bint right, side, TensorBase sorter):
+    is_right(right, side)
     if rows.ndim_ == 0:
         raise ShapeError("searchsorted: the sorted numbers must have at least one dimension")
     check_dtype("searchsorted", rows, ORDERED)
@@ -137,8 +151,8 @@ def searchsorted_infer(TensorBase rows, TensorBase values, out_int32, right, Ten
     return result_beside(values, INT32 if out_int32 else INT64, values.ndim_, values.sizes)
 
 @SEARCHSORTED.kernel
-def searchsorted_kernel(TensorBase out, TensorBase rows, TensorBase values, out_int32, bint right, TensorBase sorter):
-    cdef bint is_good
+def searchsorted_kernel(TensorBase out, TensorBase rows, TensorBase values, out_int32, bint right, side, TensorBase sorter):
+    cdef bint is_good, behind = is_right(right, side)
     cdef TensorBase found = out, wanted, sequence, order
     cdef int dtype = UINT8 if rows.dtype_ == BOOL else kernel_dtype(rows.dtype_)
     cdef search_loop loop = loops[dtype]
@@ -155,7 +169,7 @@ def searchsorted_kernel(TensorBase out, TensorBase rows, TensorBase values, out_
         found = empty_beside(values, INT64, values.ndim_, values.sizes)
     with nogil:
         is_good = loop(memory_of(sequence), memory_of(wanted), sorted_by, <int64_t*>memory_of(found), wanted.numel_, inner,
-                       length, rows.ndim_ == 1, right)
+                       length, rows.ndim_ == 1, behind)
     if not is_good:                                     # another thread writes to the sorter
         raise bad_sorter(length)
     if found is not out:
@@ -212,18 +226,13 @@ def searchsorted(TensorBase sorted_sequence not None, input, *, bint out_int32=F
     tensor([1, 3, 4])
     """
     cdef TensorBase values
-    if side is not None:
-        if side not in ("left", "right"):
-            raise RuntimeError(f"searchsorted: side must be 'left' or 'right', not {side!r}")
-        if side == "left" and right:
-            raise RuntimeError("searchsorted: right=True and side='left' contradict each other; give one of them")
-        right = side == "right"
+    right = is_right(right, side)
     if sorted_sequence.ndim_ == 0:
         raise ShapeError("searchsorted: the sorted numbers must have at least one dimension")
     sorted_sequence, values = common_type(sorted_sequence, input, "searchsorted")
     if sorter is not None and not isinstance(sorter, TensorBase):
         raise DTypeError("searchsorted: the sorter must be a Tensor of type int64, such as argsort gives")
-    result = run_tuple(SEARCHSORTED, (sorted_sequence, values, out_int32, right, sorter))
+    result = run_tuple(SEARCHSORTED, (sorted_sequence, values, out_int32, right, None, sorter))
     return result if out is None else store_out("searchsorted", result, out, (sorted_sequence, input), NO_DERIVATIVE)
 
 
@@ -239,7 +248,7 @@ def bucketize(input, TensorBase boundaries not None, *, bint out_int32=False, bi
         raise ShapeError(f"bucketize: the boundaries must be one row, not of shape "
                          f"{shape_text(boundaries.ndim_, boundaries.sizes)}")
     boundaries, values = common_type(boundaries, input, "bucketize")
-    result = run_tuple(SEARCHSORTED, (boundaries, values, out_int32, right, None))
+    result = run_tuple(SEARCHSORTED, (boundaries, values, out_int32, right, None, None))
     return result if out is None else store_out("bucketize", result, out, (input, boundaries), NO_DERIVATIVE)
 
 
@@ -275,7 +284,7 @@ def isin(elements, test_elements, *, bint assume_unique=False, bint invert=False
         result = elements.new_zeros(elements.shape).bool()
     else:
         row = sorted_values(test_elements, 0)
-        at = run_tuple(SEARCHSORTED, (row, elements, False, False, None)).clamp(max=row.numel() - 1)
+        at = run_tuple(SEARCHSORTED, (row, elements, False, False, None, None)).clamp(max=row.numel() - 1)
         result = row[at] == elements                    # nan equals nothing, itself neither
     result = ~result if invert else result
     return store_out("isin", result, out, (elements, test_elements), NO_DERIVATIVE)

@@ -6,7 +6,7 @@ gradient.
     x        0 1 2 3 4 5        grad_x    0 0 g g g 0
     view         2 3 4          grad          g g g
 """
-from tensorlab._core.dispatch.dispatch cimport run_3, run_4, run_tuple
+from tensorlab._core.dispatch.dispatch cimport run_3, run_4, run_5, run_tuple
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_same_place
 from tensorlab._core.dtypes cimport INTEGRAL, is_in, item_size, kernel_dtype
@@ -83,7 +83,8 @@ def view_backward_kernel(TensorBase out, TensorBase grad, shape, view, where):
 
 # ---------------------------------------------------------------- view_scatter
 # A write through a view, as an op that makes a new tensor: what the compiler's graphs have in its place.
-cdef Op VIEW_SCATTER = Op("view_scatter(Tensor x, Tensor source, Any view, Any where) -> Tensor")
+cdef Op VIEW_SCATTER = Op("view_scatter(Tensor x, Tensor source, Any view, Any where) -> Tensor",
+                          aten=None)
 
 @VIEW_SCATTER.derivative("x")
 def view_scatter_derivative_x(grad, view, where):
@@ -113,7 +114,7 @@ def view_scatter_kernel(TensorBase out, TensorBase x, TensorBase source, view, w
 
 
 # ---------------------------------------------------------------- select
-cdef Op SELECT = Op("select(Tensor(a) x, int dim, int index) -> Tensor(a)")
+cdef Op SELECT = Op("select(Tensor(a) x, int dim, int index) -> Tensor(a)", aten="select.int")
 
 @SELECT.derivative("x")
 def select_derivative(grad, x_shape, dim, index):
@@ -169,11 +170,12 @@ def select(TensorBase input not None, dim, index):
 
 
 # ---------------------------------------------------------------- slice
-cdef Op SLICE = Op("slice(Tensor(a) x, int dim, int start, int length, int step) -> Tensor(a)")
+cdef Op SLICE = Op("slice(Tensor(a) x, int dim=0, int? start=None, int? end=None, "
+                   "int step=1) -> Tensor(a)", aten="slice.Tensor")
 
 @SLICE.derivative("x")
-def slice_derivative(grad, x_shape, dim, start, length, step):
-    return run_4(VIEW_BACKWARD, grad, x_shape, SLICE, (dim, start, length, step))
+def slice_derivative(grad, x_shape, dim, start, end, step):
+    return run_4(VIEW_BACKWARD, grad, x_shape, SLICE, (dim, start, end, step))
 
 cdef TensorBase part_of(TensorBase x, int dim, ssize start, ssize length, ssize step):
     """An alias that shows `length` indices of a dimension; unknown to autograd."""
@@ -189,22 +191,27 @@ cdef TensorBase part_of(TensorBase x, int dim, ssize start, ssize length, ssize 
 
 
 @SLICE.infer
-def slice_infer(TensorBase x, dim, start, length, step):
-    cdef ssize first = start, n = length, by = step
+def slice_infer(TensorBase x, dim, start, end, ssize step):
+    cdef ssize size, first, behind
     cdef int at = wrap_dim(dim, x.ndim_, "slice")
     if x.ndim_ == 0:
         raise DimensionError("slice: a 0-d tensor has no dimension to slice")
-    if first < 0 or n < 0 or by < 1 or first > x.sizes[at] or (
-            n > 0 and (first == x.sizes[at] or n - 1 > (x.sizes[at] - 1 - first) // by)):
-        raise IndexOutOfRange(f"slice: start {first}, length {n} and step {by} do not fit in dimension {at}, which has size "
-                              f"{x.sizes[at]}")
-    return part_of(x, at, first, n, by)
+    if step < 1:
+        raise ShapeError(f"slice: step is {step}; it must be at least 1")
+    size = x.sizes[at]
+    first = 0 if start is None else clip_bound(start, size)
+    behind = max(first, size if end is None else clip_bound(end, size))
+    return part_of(x, at, first, behind - first if step == 1 else (behind - first + step - 1) // step, step)
+
+cdef ssize clip_bound(ssize bound, ssize size) noexcept:
+    """A bound of a slice, which may count from the end or lie outside, as one from 0 to `size`."""
+    return min(max(bound + size if bound < 0 else bound, 0), size)
 
 cdef TensorBase slice_dim(TensorBase x, int dim, ssize start, ssize length, ssize step):
     """start, start + step, ...: `length` indices, all in range."""
     if is_unwatched(x):
         return as_view(x, part_of(x, dim, start, length, step), VIEW_DEFAULT)
-    return run_tuple(SLICE, (x, dim, start, length, step))
+    return run_5(SLICE, x, dim, start, start + (length - 1) * step + 1 if length > 0 else start, step)
 
 
 def narrow(TensorBase input not None, dim, start, length):

@@ -122,7 +122,8 @@ cdef Loops softmax_loops
 set_loops(&softmax_loops, <void*>softmax_loop[float], <void*>softmax_loop[double], <void*>softmax_strip[float],
           <void*>softmax_strip[double])
 
-cdef Op SOFTMAX = Op("softmax(Tensor x, int dim, ScalarType? dtype=None) -> Tensor")
+cdef Op SOFTMAX = Op("softmax(Tensor x, int dim, ScalarType? dtype=None) -> Tensor",
+                     aten="softmax.int")
 
 @SOFTMAX.infer
 def softmax_infer(TensorBase x, dim, dtype):
@@ -241,7 +242,8 @@ cdef Loops log_softmax_loops
 set_loops(&log_softmax_loops, <void*>log_softmax_loop[float], <void*>log_softmax_loop[double],
           <void*>log_softmax_strip[float], <void*>log_softmax_strip[double])
 
-cdef Op LOG_SOFTMAX = Op("log_softmax(Tensor x, int dim, ScalarType? dtype=None) -> Tensor")
+cdef Op LOG_SOFTMAX = Op("log_softmax(Tensor x, int dim, ScalarType? dtype=None) -> Tensor",
+                         aten="log_softmax.int")
 
 @LOG_SOFTMAX.infer
 def log_softmax_infer(TensorBase x, dim, dtype):

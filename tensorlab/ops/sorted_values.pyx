@@ -62,7 +62,7 @@ cdef TensorBase in_dtype(TensorBase x, TensorBase computed):
     return out
 
 
-cdef Op SORTED_VALUES = Op("sorted_values(Tensor x, int dim=-1) -> Tensor")
+cdef Op SORTED_VALUES = Op("sorted_values(Tensor x, int dim=-1) -> Tensor", aten=None)
 
 @SORTED_VALUES.derivative("x")
 def sorted_values_derivative(grad, x, dim):

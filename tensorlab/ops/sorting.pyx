@@ -169,6 +169,7 @@ cdef void sort_loop(void** data, ssize n, SortParameters* parameters) noexcept n
 
 cdef Op SORT = Op("sort(Tensor x, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)")
 cdef Op STABLE_SORT = Op("stable_sort(Tensor x, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+                         aten=None,
                          node="SortBackward1")           # the same sort; PyTorch names its node so if it is asked for
 
 @STABLE_SORT.derivative("x")

@@ -39,24 +39,34 @@ cdef object join_gradients(list grads, object x_shape, int dim, object lengths):
 
 
 # ---------------------------------------------------------------- split
-cdef Op SPLIT = Op("split(Tensor(a) x, int dim, int[] lengths) -> Tensor(a)[]")
+cdef Op SPLIT = Op("split(Tensor(a) x, int split_size, int dim=0) -> Tensor(a)[]",
+                   aten="split.Tensor")
 SPLIT.creation = VIEW_MULTI_OUTPUT
 
 @SPLIT.derivative("x")
-def split_derivative(grads, x_shape, dim, lengths):
-    return join_gradients(grads, x_shape, dim, lengths)
+def split_derivative(grads, x_shape, split_size, dim):
+    return join_gradients(grads, x_shape, dim, even_sizes(x_shape[dim], split_size))
 
-cdef Op SPLIT_WITH_SIZES = Op("split_with_sizes(Tensor(a) x, int dim, int[] lengths) -> Tensor(a)[]")
+cdef Op SPLIT_WITH_SIZES = Op("split_with_sizes(Tensor(a) x, int[] split_sizes, "
+                              "int dim=0) -> Tensor(a)[]")
 SPLIT_WITH_SIZES.creation = VIEW_MULTI_OUTPUT
 
 @SPLIT_WITH_SIZES.derivative("x")
-def split_with_sizes_derivative(grads, x_shape, dim, lengths):
-    return join_gradients(grads, x_shape, dim, lengths)
+def split_with_sizes_derivative(grads, x_shape, split_sizes, dim):
+    return join_gradients(grads, x_shape, dim, split_sizes)
 
+
+@SPLIT.infer
+def split_infer(TensorBase x, split_size, dim):
+    cdef ssize length = split_size
+    cdef int at = piece_dim(x, length, dim)
+    return views_of_pieces(x, even_sizes(x.sizes[at], length), at)
 
 @SPLIT_WITH_SIZES.infer
-@SPLIT.infer
-def split_infer(TensorBase x, dim, lengths):
+def split_with_sizes_infer(TensorBase x, split_sizes, dim):
+    return views_of_pieces(x, split_sizes, dim)
+
+cdef tuple views_of_pieces(TensorBase x, object lengths, object dim):
     """Views of `lengths` indices each, one after the other."""
     cdef list outputs = []
     cdef ssize start = 0, length, size
@@ -80,17 +90,27 @@ def split_infer(TensorBase x, dim, lengths):
                      f"{at}")
 
 
-cdef object cut_evenly(TensorBase x, int dim, ssize length):
-    """Views of `length` indices each; the last one may be shorter."""
-    cdef list lengths = []
-    cdef ssize left = x.sizes[dim]
+cdef int piece_dim(TensorBase x, ssize length, object dim) except -1:
+    """The dimension to cut into pieces of `length` indices, counted from 0."""
+    cdef int at
+    if x.ndim_ == 0:
+        raise ShapeError("split: a 0-d tensor has no dimension to split")
+    at = dim_of(dim, x, "split")
+    if length < 0 or (length == 0 and x.sizes[at] > 0):
+        raise ShapeError(f"split: pieces of size {length} cannot make up dimension {at}, which has size {x.sizes[at]}")
+    return at
+
+
+cdef list even_sizes(ssize left, ssize length):
+    """The sizes of pieces of `length` indices each; the last one may be shorter."""
+    cdef list sizes = []
     if left == 0:
-        lengths.append(0)
+        sizes.append(0)
     while left > 0:
-        let_interrupt(len(lengths))
-        lengths.append(min(left, length))
+        let_interrupt(len(sizes))
+        sizes.append(min(left, length))
         left -= length
-    return run_3(SPLIT, x, dim, lengths)
+    return sizes
 
 
 def split(TensorBase tensor not None, split_size_or_sections, dim=0):
@@ -114,19 +134,11 @@ def split(TensorBase tensor not None, split_size_or_sections, dim=0):
     >>> tensorlab.split(tensorlab.tensor([1, 2, 3]), 2)
     (tensor([1, 2]), tensor([3]))
     """
-    cdef int at
     cdef ssize length
     if not PyIndex_Check(split_size_or_sections):
         return split_with_sizes(tensor, split_size_or_sections, dim)
     length = int_argument(split_size_or_sections, "split", "split_size")
-    dim = plain_ints(dim)
-    if tensor.ndim_ == 0:
-        raise ShapeError("split: a 0-d tensor has no dimension to split")
-    at = dim_of(dim, tensor, "split")
-    if length < 0 or (length == 0 and tensor.sizes[at] > 0):
-        raise ShapeError(f"split: pieces of size {length} cannot make up dimension {at}, which has size "
-                         f"{tensor.sizes[at]}")
-    return cut_evenly(tensor, at, length)
+    return run_3(SPLIT, tensor, length, piece_dim(tensor, length, plain_ints(dim)))
 
 
 def split_with_sizes(TensorBase input not None, split_sizes, dim=0):
@@ -134,7 +146,7 @@ def split_with_sizes(TensorBase input not None, split_sizes, dim=0):
     if not isinstance(split_sizes, (tuple, list)):
         raise TypeError(f"split: split_size must be an int or a list of ints, not {type(split_sizes).__name__}")
     dim = plain_ints(dim)
-    return run_3(SPLIT_WITH_SIZES, input, dim, [int_argument(length, "split_with_sizes", "a size") for length in split_sizes])
+    return run_3(SPLIT_WITH_SIZES, input, [int_argument(length, "split_with_sizes", "a size") for length in split_sizes], dim)
 
 
 def chunk(TensorBase input not None, chunks, dim=0):
@@ -158,12 +170,12 @@ def chunk(TensorBase input not None, chunks, dim=0):
         for i in range(n):
             let_interrupt(i)
             nothing.append(0)
-        return run_3(SPLIT_WITH_SIZES, input, at, nothing)
-    return cut_evenly(input, at, length)
+        return run_3(SPLIT_WITH_SIZES, input, nothing, at)
+    return run_3(SPLIT, input, length, at)
 
 
 # ---------------------------------------------------------------- unbind
-cdef Op UNBIND = Op("unbind(Tensor(a) x, int dim=0) -> Tensor(a)[]")
+cdef Op UNBIND = Op("unbind(Tensor(a) x, int dim=0) -> Tensor(a)[]", aten="unbind.int")
 UNBIND.creation = VIEW_MULTI_OUTPUT
 
 @UNBIND.derivative("x")

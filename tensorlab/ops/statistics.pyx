@@ -191,24 +191,26 @@ cdef double correction_of(object unbiased, object correction) except? -1:
     """What is subtracted from the count: 1 unless told otherwise (Bessel's correction)."""
     return (1 if unbiased else 0) if correction is None else correction
 
-cdef Op VAR = Op("var(Tensor x, int[]? dim=None, bool keepdim=False, *, float correction=1.0) -> Tensor")
-cdef Op STD = Op("std(Tensor x, int[]? dim=None, bool keepdim=False, *, float correction=1.0) -> Tensor")
+cdef Op VAR = Op("var(Tensor x, int[]? dim=None, *, Scalar? correction=None, "
+                 "bool keepdim=False) -> Tensor", aten="var.correction")
+cdef Op STD = Op("std(Tensor x, int[]? dim=None, *, Scalar? correction=None, "
+                 "bool keepdim=False) -> Tensor", aten="std.correction")
 
 @VAR.infer
-def var_infer(TensorBase x, dim, bint keepdim, double correction):
-    return spread_result(x, dim, keepdim, correction, "var")
+def var_infer(TensorBase x, dim, correction, bint keepdim):
+    return spread_result(x, dim, keepdim, correction_of(True, correction), "var")
 
 @VAR.kernel
-def var_kernel(TensorBase out, TensorBase x, dim, bint keepdim, double correction):
-    spread_to(out, x, dim, keepdim, correction, False)
+def var_kernel(TensorBase out, TensorBase x, dim, correction, bint keepdim):
+    spread_to(out, x, dim, keepdim, correction_of(True, correction), False)
 
 @STD.infer
-def std_infer(TensorBase x, dim, bint keepdim, double correction):
-    return spread_result(x, dim, keepdim, correction, "std")
+def std_infer(TensorBase x, dim, correction, bint keepdim):
+    return spread_result(x, dim, keepdim, correction_of(True, correction), "std")
 
 @STD.kernel
-def std_kernel(TensorBase out, TensorBase x, dim, bint keepdim, double correction):
-    spread_to(out, x, dim, keepdim, correction, True)
+def std_kernel(TensorBase out, TensorBase x, dim, correction, bint keepdim):
+    spread_to(out, x, dim, keepdim, correction_of(True, correction), True)
 
 cdef object var_gradient(TensorBase grad, TensorBase x, object dim, bint keepdim, double correction):
     cdef double divisor = reduced_count(x, read_dims(dim, ndim_of(x), "var")) - correction
@@ -216,12 +218,13 @@ cdef object var_gradient(TensorBase grad, TensorBase x, object dim, bint keepdim
     return factor * (x - mean(x, dim, True))
 
 @VAR.derivative("x")
-def var_derivative(grad, x, dim, keepdim, correction):
-    return var_gradient(grad, x, dim, keepdim, correction)
+def var_derivative(grad, x, dim, correction, keepdim):
+    return var_gradient(grad, x, dim, keepdim, correction_of(True, correction))
 
 @STD.derivative("x")
-def std_derivative(grad, x, out, dim, keepdim, correction):
-    return var_gradient((grad / (out * 2)).masked_fill(out == 0, 0), x, dim, keepdim, correction)
+def std_derivative(grad, x, out, dim, correction, keepdim):
+    return var_gradient((grad / (out * 2)).masked_fill(out == 0, 0), x, dim, keepdim,
+                        correction_of(True, correction))
 
 def var(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, *, correction=None, out=None):
     """Variance of the elements, of all or along dimensions: sum((x - mean)**2) / (n - correction).
@@ -248,7 +251,7 @@ def var(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, 
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     minus, dim = correction_of(unbiased, correction), plain_ints(dim)
-    return run_4(VAR, input, dim, keepdim, minus, out, CASTS)
+    return run_4(VAR, input, dim, minus, keepdim, out, CASTS)
 
 def std(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, *, correction=None, out=None):
     """Standard deviation, the root of the variance; see `var`.
@@ -260,7 +263,7 @@ def std(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, 
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     minus, dim = correction_of(unbiased, correction), plain_ints(dim)
-    return run_4(STD, input, dim, keepdim, minus, out, CASTS)
+    return run_4(STD, input, dim, minus, keepdim, out, CASTS)
 
 def var_mean(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, *, correction=None):
     """(variance, mean); see `var`."""

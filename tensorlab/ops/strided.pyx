@@ -13,7 +13,7 @@ readings of one memory m, so
 If x itself reads a place several times (an expanded tensor), the gradient is divided among its readings, because the
 sum over them must be the gradient of the place. Source: PyTorch's note "as_strided backward and layout-aware autograd".
 """
-from tensorlab._core.dispatch.dispatch cimport run_tuple
+from tensorlab._core.dispatch.dispatch cimport run_4, run_tuple
 from tensorlab._core.dispatch.op cimport Op, inplace_op
 from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dtypes cimport FLOATING, is_double, item_size, kernel_dtype, real
@@ -122,26 +122,27 @@ cdef int accumulate_into(TensorBase out, TensorBase x) except -1:
 
 
 # ---------------------------------------------------------------- as_strided
-# x_stride and x_offset are those of x, which its derivative needs
-cdef Op AS_STRIDED = Op("as_strided(Tensor(a) x, int[] size, int[] stride, int storage_offset, int[] x_stride, "
-                        "int x_offset) -> Tensor(a)",
-                        counts_from_storage=True)
+cdef Op AS_STRIDED = Op("as_strided(Tensor(a) x, int[] size, int[] stride, "
+                        "int? storage_offset=None) -> Tensor(a)", counts_from_storage=True)
 
 @AS_STRIDED.derivative("x")
-def as_strided_derivative(grad, x_shape, size, stride, storage_offset, x_stride, x_offset):
-    return run_restride(<TensorBase?>grad, size, stride, storage_offset, x_shape, x_stride, x_offset, True)
+def as_strided_derivative(grad, size, stride, storage_offset, x_shape, x_stride, x_storage_offset):
+    offset = x_storage_offset if storage_offset is None else storage_offset
+    return run_restride(<TensorBase?>grad, size, stride, offset, x_shape, x_stride, x_storage_offset, True)
 
 @AS_STRIDED.infer
-def as_strided_infer(TensorBase x, size, stride, storage_offset, x_stride, x_offset):
+def as_strided_infer(TensorBase x, size, stride, storage_offset):
     cdef Geometry to
-    read_geometry(&to, size, stride, storage_offset, "as_strided")
-    check_bounds(x, &to, "as_strided")
+    read_target(&to, x, size, stride, storage_offset, "as_strided")
     return alias_as(x, to.ndim, to.sizes, to.strides, x.storage_.address + to.offset * item_size[x.dtype_])
 
-cdef tuple geometry_arguments(TensorBase x, object size, object stride, object storage_offset):
-    """The op's arguments from those of the public functions."""
-    size, stride, storage_offset = plain_ints(size), plain_ints(stride), plain_ints(storage_offset)
-    return (x, size, stride, offset_of(x) if storage_offset is None else storage_offset, x.stride(), offset_of(x))
+cdef object own_or_given(TensorBase x, object storage_offset):
+    return offset_of(x) if storage_offset is None else plain_ints(storage_offset)
+
+cdef int read_target(Geometry* to, TensorBase x, object size, object stride, object storage_offset, str where) except -1:
+    """Read how a view of x is to lie in memory, which must be inside of the storage."""
+    read_geometry(to, size, stride, own_or_given(x, storage_offset), where)
+    return check_bounds(x, to, where)
 
 
 def as_strided(TensorBase input not None, size, stride, storage_offset=None):
@@ -167,7 +168,7 @@ def as_strided(TensorBase input not None, size, stride, storage_offset=None):
             [2, 3],
             [3, 4]])
     """
-    return run_tuple(AS_STRIDED, geometry_arguments(input, size, stride, storage_offset))
+    return run_4(AS_STRIDED, input, plain_ints(size), plain_ints(stride), own_or_given(input, storage_offset))
 
 set_as_strided(as_strided)
 
@@ -175,24 +176,23 @@ set_as_strided(as_strided)
 cdef Op AS_STRIDED_ = inplace_op(AS_STRIDED)
 
 @AS_STRIDED_.compose
-def as_strided_in_place(TensorBase self, size, stride, storage_offset, x_stride, x_offset):
+def as_strided_in_place(TensorBase self, size, stride, storage_offset):
     cdef Geometry to
     check_layout_change(AS_STRIDED, self)
-    read_geometry(&to, size, stride, storage_offset, "as_strided_")
-    check_bounds(self, &to, "as_strided_")
-    return change_layout(AS_STRIDED, self, (self, size, stride, storage_offset, x_stride, x_offset), to.ndim, to.sizes,
-                         to.strides, self.storage_.address + to.offset * item_size[self.dtype_])
+    read_target(&to, self, size, stride, storage_offset, "as_strided_")
+    return change_layout(AS_STRIDED, self, (self, size, stride, storage_offset), to.ndim, to.sizes, to.strides,
+                         self.storage_.address + to.offset * item_size[self.dtype_])
 
 AS_STRIDED_.records_itself = True
 
 def as_strided_(TensorBase self not None, size, stride, storage_offset=None):
     """`as_strided` of the tensor itself."""
-    return run_tuple(AS_STRIDED_, geometry_arguments(self, size, stride, storage_offset))
+    return run_4(AS_STRIDED_, self, plain_ints(size), plain_ints(stride), own_or_given(self, storage_offset))
 
 
 # ---------------------------------------------------------------- restride
 cdef Op RESTRIDE = Op("restride(Tensor x, int[] size, int[] stride, int offset, int[] target_size, int[] target_stride, "
-                      "int target_offset, bool divides_by_target) -> Tensor",
+                      "int target_offset, bool divides_by_target) -> Tensor", aten=None,
                       counts_from_storage=True)
 
 @RESTRIDE.derivative("x")

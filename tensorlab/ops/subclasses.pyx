@@ -11,7 +11,8 @@ from tensorlab._core.dispatch.overrides import DisableTorchFunctionSubclass
 
 
 # ---------------------------------------------------------------- as_subclass
-cdef Op AS_SUBCLASS = Op("as_subclass(Tensor(a) x, Class cls) -> Tensor(a)", node="AliasBackward0")
+cdef Op AS_SUBCLASS = Op("as_subclass(Tensor(a) x, Class cls) -> Tensor(a)",
+                         aten=None, node="AliasBackward0")
 
 @AS_SUBCLASS.derivative("x")
 def as_subclass_derivative(grad):

@@ -376,13 +376,13 @@ def diagflat(TensorBase input not None, offset=0):
 
 
 # ---------------------------------------------------------------- block_diag
-cdef Op BLOCK_DIAG = Op("block_diag(Tensor[] tensors, Any shapes) -> Tensor")
+cdef Op BLOCK_DIAG = Op("block_diag(Tensor[] tensors) -> Tensor")
 
 @BLOCK_DIAG.derivative("tensors", is_list=True)
-def block_diag_derivative(grad, shapes):
+def block_diag_derivative(grad, tensors_shape):
     cdef list out = []
     cdef ssize row = 0, column = 0, rows, columns
-    for shape in shapes:
+    for shape in tensors_shape:
         rows, columns = (1,) * (2 - len(shape)) + tuple(shape)
         out.append(grad.narrow(0, row, rows).narrow(1, column, columns).reshape(shape))
         row += rows
@@ -401,8 +401,7 @@ cdef TensorBase as_matrix(TensorBase x):
     return alias_as(x, 2, sizes, strides, x.data_)
 
 @BLOCK_DIAG.infer
-def block_diag_infer(tensors, shapes):
-    """`shapes` are those of the tensors, for the derivative."""
+def block_diag_infer(tensors):
     cdef list blocks = [as_matrix(<TensorBase>one) for one in tensors]
     cdef ssize[2] sizes
     cdef int dtype
@@ -423,7 +422,7 @@ def block_diag_infer(tensors, shapes):
     return out
 
 @BLOCK_DIAG.kernel
-def block_diag_kernel(TensorBase out, tensors, shapes):
+def block_diag_kernel(TensorBase out, tensors):
     cdef ssize row = 0, column = 0
     cdef TensorBase x
     fill_zero(out)
@@ -442,5 +441,4 @@ def block_diag(*tensors):
     tensor([[1, 2, 0],
             [0, 0, 3]])
     """
-    cdef list parts = read_tensors(tensors, "block_diag")
-    return run_2(BLOCK_DIAG, parts, tuple([one.shape for one in parts]))
+    return run_1(BLOCK_DIAG, read_tensors(tensors, "block_diag"))

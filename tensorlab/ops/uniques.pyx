@@ -20,7 +20,7 @@ from tensorlab.ops.sorting import sort
 # For n elements in order, with a mark at each that differs from the one before: how long each run is, and the number of the
 # run that element order[i] belongs to; without an order, element i.
 cdef Op RUNS = Op("runs(Tensor is_new, Tensor? order=None) -> (Tensor counts, Tensor inverse)",
-                  checks_values=True)
+                  aten=None, checks_values=True)
 
 @RUNS.kernel
 def runs_kernel(TensorBase is_new, TensorBase order):

@@ -67,8 +67,8 @@ def test_steps_run_in_order_and_outputs_come_in_order():
 
 def test_lists_and_tuples_of_slots_become_lists_and_tuples():
     steps = [
-        call("cat", [Slot(0), Slot(1)], 0, [3, 3], output=2),
-        call("split", Slot(2), 0, [2, 2, 2], output=3),
+        call("cat", [Slot(0), Slot(1)], 0, output=2),
+        call("split", Slot(2), 2, 0, output=3),
         ItemStep(3, 1, 4, dead=(3,)),
         call("stack", (Slot(4), Slot(4)), 0, output=5),
     ]
@@ -157,7 +157,7 @@ def test_an_error_in_a_step_is_the_ops_own_and_leaves_nothing_behind():
 
 def test_a_thousand_runs_leave_as_many_tensors_as_before():
     steps = [
-        call("split", Slot(0), 0, [2, 2], output=1),
+        call("split", Slot(0), 2, 0, output=1),
         ItemStep(1, 0, 2, dead=(1,)),
         call("stack", [Slot(2), Slot(2)], 0, output=3),
     ]
@@ -272,7 +272,7 @@ def test_a_plan_knows_the_layout_of_each_part_of_a_result():
 
 
 def test_an_item_whose_layout_is_another_raises():
-    steps = [call("split", Slot(0), 0, [2, 2], output=1), ItemStep(1, 0, 2, like=meta(3))]
+    steps = [call("split", Slot(0), 2, 0, output=1), ItemStep(1, 0, 2, like=meta(3))]
     with pytest.raises(RuntimeError, match="the plan expects"):
         Plan(1, 3, steps, (2,)).run([tensorlab.ones(4)])
 

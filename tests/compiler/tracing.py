@@ -23,7 +23,9 @@ class GraphRecorder(Recorder):
     def add_input(self, x):
         with self.graph.inserting_after(self.nodes[id(self.inputs[-1])] if self.inputs else None):
             node = self.graph.placeholder(f"input_{len(self.inputs)}")
-        node.meta.update(val=on_meta(x), requires_grad=x.requires_grad)
+        node.meta.update(
+            val=on_meta(x), requires_grad=x.requires_grad, storage_offset=x.storage_offset()
+        )
         self.inputs.append(x)
         self.nodes[id(x)] = node
 
@@ -49,6 +51,7 @@ class GraphRecorder(Recorder):
         self.kept.append(result)
         if isinstance(result, tensorlab.Tensor):
             node.meta.update(val=on_meta(result), requires_grad=result.requires_grad)
+            node.meta["storage_offset"] = result.storage_offset()
             self.nodes[id(result)] = node
             return
         node.meta["val"] = map_leaves(result, on_meta)

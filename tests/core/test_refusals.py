@@ -80,7 +80,7 @@ REFUSED = {
         "Op long: 'x9' must be one of the first 9 arguments",
     ),
     "an op's list of tensors with a number in it": (
-        lambda: REGISTRY["cat"]([T.ones(2), 5], 0, [2, 2]),
+        lambda: REGISTRY["cat"]([T.ones(2), 5], 0),
         TypeError,
         "cat: the argument 'tensors' must be a sequence of Tensors, not list",
     ),

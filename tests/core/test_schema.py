@@ -18,7 +18,8 @@ from tests.ops.calling_again import is_callable
         "sort(Tensor x, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
         "aminmax(Tensor x) -> (Tensor, Tensor)",
         "fill_(Tensor(a!) x, Tensor value) -> Tensor(a!)",
-        "split(Tensor(a) x, int dim, int[] lengths) -> Tensor(a)[]",
+        "split_with_sizes(Tensor(a) x, int[] split_sizes, int dim=0) -> Tensor(a)[]",
+        "rot90(Tensor x, int k=1, int[] dims=[0,1]) -> Tensor",
         "index(Tensor x, Tensor?[] indices) -> Tensor",
         'scatter_reduce(Tensor x, str reduce="sum", int[] dims=[], float p=2.5) -> Tensor',
     ],
@@ -81,8 +82,11 @@ def public_forms(name):
 OTHER_DEFAULTS = {("norm", "p")}  # "fro": of all elements that is 2
 
 
-# Ops whose public function has PyTorch's older arguments in between, so that the op takes these by name.
+# Ops whose public function has PyTorch's older arguments in between, so that the op, as aten's, takes these by name.
 BY_NAME = {
+    "var": {"keepdim"},
+    "std": {"keepdim"},
+    "norm": {"dtype"},
     "nll_loss": {"ignore_index", "reduction"},
     "cross_entropy": {"ignore_index", "reduction"},
 }

@@ -21,7 +21,7 @@ BAD = {  # op: arguments, and a part of what it says to them
         (T.ones(1, 1, 1), (2, 2), (2, 2), (1, 1), (0, 0), False, True, 0),
         "avg_pool_backward: divisor_override is 0",
     ],
-    "avg_pool2d": [(T.ones(1, 1, 4, 4), (), (), (), False, True, None), "one to three numbers"],
+    "avg_pool2d": [(T.ones(1, 1, 4, 4), ()), "one to three numbers"],
     "embedding": [(T.zeros(2, 2, 2), INDEX, -1, False), "must be a matrix"],
     "embedding_backward": [(MATRIX, INDEX, 3, 3), "padding_idx 3 is no row"],
     "embedding_backward rows": [(MATRIX, INDEX, 2, -1), "index 2 is out of range"],
@@ -77,9 +77,9 @@ BAD = {  # op: arguments, and a part of what it says to them
     ],
     "runs": [(T.tensor([False, True]), None), "the first of them True"],
     "runs order": [(T.tensor([True, True]), INDEX), "2 is no index"],
-    "searchsorted": [(T.ones(3), INDEX, False, False, None), "must be equal"],
+    "searchsorted": [(T.ones(3), INDEX), "must be equal"],
     "searchsorted sorter": [
-        (T.ones(2), T.ones(1), False, False, INDEX),
+        (T.ones(2), T.ones(1), False, False, None, INDEX),
         "the sorter has an index that is out of range",
     ],
     "topk": [(MATRIX, 4, 1, True, True), "k must be from 0"],
@@ -117,7 +117,7 @@ MIXED = {  # op: arguments, of which the last tensor is then on meta
     "embedding_bag_backward": (MATRIX[:1], T.tensor([0, 1]), STARTS, None, 2),
     "embedding_bag_largest": (MATRIX, T.tensor([0, 1]), STARTS),
     "embedding_bag_weights_backward": (MATRIX[:1], MATRIX, T.tensor([0, 1]), STARTS),
-    "searchsorted": (T.zeros(3), T.zeros(2), False, False, None),
+    "searchsorted": (T.zeros(3), T.zeros(2)),
 }
 
 

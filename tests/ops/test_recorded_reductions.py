@@ -195,7 +195,7 @@ def test_out_takes_what_a_factory_made():
         ("prod", ((0, 1),), TypeError, "."),
         ("sum_to_size", ((5, 4),), RuntimeError, "sum_to_size: size"),
         ("norm", ("fro",), TypeError, "."),
-        ("var", (None, False, "a"), TypeError, "."),
+        ("var", (None, "a", False), TypeError, "."),
         ("cumsum_from_end", (2,), IndexError, "cumsum_from_end: dimension 2"),
         ("uniform", (2, 1), RuntimeError, "the lower bound"),
         ("normal_", (0, -1), RuntimeError, "std must be at least 0"),

@@ -26,6 +26,10 @@ cdef enum:
     DTYPE = -4
     GRADS = -5
     WANTED = -6
+    TRANSPOSED = -7
+    ROW_MAJOR = -8
+    STRIDE = -9
+    STORAGE_OFFSET = -10
 
 cdef extern from "Python.h":
     # how any callable is called with an array of arguments; asked for once, so that a call is one jump
@@ -63,6 +67,8 @@ cdef class Op:
     cdef readonly object compose_function
     cdef readonly str node_name         # "MulBackward0"
     cdef readonly dict public_names     # parameter: what PyTorch calls it
+    cdef readonly str aten              # the overload of aten's op that this is, such as "add.Tensor"; None if it is none
+    cdef readonly str fixed             # parameters that aten's op has besides; only their defaults exist here
     cdef readonly dict constants        # arguments of PyTorch's op that are the same in all calls of this one
     cdef readonly bint is_pointwise
     cdef readonly bint wraps_numbers    # a number stands for a 0-d tensor, and has an edge to nowhere
@@ -86,7 +92,12 @@ cdef class Op:
     cdef bint is_joint                  # one formula makes the gradients of all differentiable parameters
     cdef unsigned int saved_once        # arguments that some formula needs,
     cdef unsigned int shared            # and those that several do
-    cdef unsigned int wants_shape       # the derivatives whose formulas ask for their input's shape (a bit each)
+    # the derivatives whose formulas ask for their input's shape (a bit each), for its order in memory, for stride and offset
+    cdef unsigned int wants_shape
+    cdef unsigned int wants_transposed
+    cdef unsigned int wants_row_major
+    cdef unsigned int wants_stride
+    cdef unsigned int wants_form        # one of these
     cdef int set_params(self, str rest) except -1
     cdef list bind(self, tuple args, dict kwargs)
     cdef int check_type(self, object parameter, object value) except -1

@@ -27,7 +27,11 @@ Derivatives. A formula names what it needs, and exactly that is saved:
     grad         the gradient of the result (`grads`: a list, for an op with several results)
     out          the result, saved (for an op with one result)
     y            argument y, saved
-    x_shape      shape of x, and x_dtype its type: known without saving x. Only for the formula's own parameter.
+    x_shape      shape of x (of a sequence: the shapes), and x_dtype its type: known without saving x. Only for the formula's
+                 own parameter, as what follows
+    x_is_transposed     whether x, a matrix, lay in memory column after column, as a transposed matrix does
+    x_is_row_major      or row after row
+    x_stride, x_storage_offset      how x lay in its memory
     wanted       of a joint formula, `derivative("x", "y")`: for each of its parameters, whether this pass needs the gradient;
                  None may be returned for the others
 
@@ -58,8 +62,8 @@ from tensorlab._core.state.devices cimport MAX_DEVICES, ON_CPU, SHELL
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase
 
 from tensorlab._core.dispatch.facets import FACETS, REGISTRY
+from tensorlab._core.dispatch.schema import aten_schema, in_place_overload, parse, spell
 from tensorlab._core.dispatch.schema import in_place as in_place_schema
-from tensorlab._core.dispatch.schema import parse, spell
 from tensorlab._core.state.devices import device_names
 from tensorlab.errors import DeviceError
 
@@ -78,6 +82,9 @@ cdef class Op:
     scalar : str, Guarded, or dict of them by type: what a pointwise op computes of one element, in C (scalar.py)
     node : str, PyTorch's name of the backward node; "MulBackward0" unless given
     public : dict, what PyTorch calls parameters: `_saved_mat2` of a node. x is self and y is other unless given
+    aten : str, the overload of aten's op that this is, such as "add.Tensor": the name of the op unless given, and nothing for
+        a formula of a derivative ("..._backward"). None if aten has no such op
+    fixed : str, parameters at the end that aten's op has besides, such as "*, Scalar alpha=1"; only their defaults exist here
     constants : dict, arguments of PyTorch's op that are the same in all calls of this one, such as the exponent of a square
     grain : int, elements that make a thread worth starting; smaller for a costlier loop
     wraps_numbers : bool, whether a number stands for a 0-d tensor (as in x * 2) or is a mere setting (as in clamp(x, 0, 1)):
@@ -91,9 +98,9 @@ cdef class Op:
     def __cinit__(self):
         self.facets = {}
 
-    def __init__(self, str schema, *, str dtype=None, object scalar=None, str node=None, dict public=None, dict constants=None,
-                 Py_ssize_t grain=32768, wraps_numbers=None, bint is_modular=False, bint exact_out=False,
-                 int differentiable=MAX_RESULTS, bint records_itself=False, **facets):
+    def __init__(self, str schema, *, str dtype=None, object scalar=None, str node=None, dict public=None, object aten=...,
+                 str fixed="", dict constants=None, Py_ssize_t grain=32768, wraps_numbers=None, bint is_modular=False,
+                 bint exact_out=False, int differentiable=MAX_RESULTS, bint records_itself=False, **facets):
         name, _, rest = schema.partition("(")
         if name in REGISTRY:
             raise ValueError(f"Op: {name} is declared twice")
@@ -108,6 +115,8 @@ cdef class Op:
         self.set_params(rest)
         self.node_name = node or name.replace("_", " ").title().replace(" ", "") + "Backward0"
         self.public_names = {"x": "self", "y": "other", **(public or {})}
+        self.aten = (None if "_backward" in name else name) if aten is ... else aten
+        self.fixed = fixed
         self.constants = constants or {}
         self.is_pointwise = dtype is not None
         self.scalar = scalar
@@ -143,6 +152,11 @@ cdef class Op:
         if self.parsed is None:
             self.parsed = parse(self.schema)
         return self.parsed
+
+    @property
+    def aten_signature(self):
+        """The schema of aten's op that this is, with its names, in parts; None if the op is one of ours."""
+        return None if self.aten is None else aten_schema(self.signature, self.aten, self.public_names, self.fixed)
 
     # ------------------------------------------------------------ calling it
     def __call__(self, *args, **kwargs):
@@ -262,6 +276,15 @@ cdef class Op:
                     self.wants_shape |= <unsigned int>1 << self.derivative_count
                 elif name == param + "_dtype":
                     code = DTYPE
+                elif name == param + "_is_transposed":
+                    code = TRANSPOSED
+                    self.wants_transposed |= <unsigned int>1 << self.derivative_count
+                elif name == param + "_is_row_major":
+                    code = ROW_MAJOR
+                    self.wants_row_major |= <unsigned int>1 << self.derivative_count
+                elif name in (param + "_stride", param + "_storage_offset"):
+                    code = STRIDE if name == param + "_stride" else STORAGE_OFFSET
+                    self.wants_stride |= <unsigned int>1 << self.derivative_count
                 elif name == "wanted" and others:
                     code = WANTED
                 else:
@@ -279,6 +302,7 @@ cdef class Op:
                 self.takes.append(tuple(takes))
                 self.derivative_count += 1
                 self.derivatives[name] = formula
+            self.wants_form = self.wants_shape | self.wants_transposed | self.wants_row_major | self.wants_stride
             self.takes_list = is_list
             self.is_joint = len(others) > 0
             return formula
@@ -361,6 +385,7 @@ cdef Op inplace_op(Op op):
         twin.kernels = op.kernels
         twin.writes, twin.functional, twin.derivatives = True, op, op.derivatives
         twin.node_name, twin.public_names, twin.constants = op.node_name, op.public_names, op.constants
+        twin.aten, twin.fixed = in_place_overload(op.aten), op.fixed
         if twin.name in REGISTRY:
             raise ValueError(f"Op: {twin.name} is declared twice")
         REGISTRY[twin.name] = op.twin = twin

@@ -17,8 +17,12 @@ from tensorlab._core.dispatch.op cimport (
     GRAD,
     GRADS,
     OUT,
+    ROW_MAJOR,
     SAVES_OUTPUT,
     SHAPE,
+    STORAGE_OFFSET,
+    STRIDE,
+    TRANSPOSED,
     WANTED,
     Op,
 )
@@ -52,7 +56,7 @@ from tensorlab._core.graph.saved cimport (
 )
 from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.state.modes cimport set_overrides_disabled, thread_state
-from tensorlab._core.tensor cimport TensorBase, make_size
+from tensorlab._core.tensor cimport TensorBase, make_size, offset_of
 
 from tensorlab.errors import GradientError
 
@@ -164,6 +168,10 @@ cdef class OpNode(Node):
             return make_size(self.metadata_of_input(j).ndim, self.metadata_of_input(j).sizes)
         if code == DTYPE:
             return dtype_object(self.metadata_of_input(j).dtype)
+        if code == TRANSPOSED or code == ROW_MAJOR:
+            return (self.has_order >> j & 1) != 0
+        if code == STRIDE or code == STORAGE_OFFSET:
+            return self.layout[code == STORAGE_OFFSET]
         # a backward pass in another thread, or one that an unpack function runs, may have freed
         # it since check_saved looked
         if self.is_released:
@@ -288,9 +296,8 @@ cdef OpNode begin_record(Op op, PyObject** arguments, int n):
         mask |= op.saves[j] if edge is not None or count == 1 else op.saves[j] & op.shared
         if x.output_number != 0:
             set_edge_output(node, j, count, x.output_number)
-        if (edge is not None and op.wants_shape >> j & 1
-                and not has_shape_of(x, &(<Node>edge).input_metadata[x.output_number])):
-            keep_shape(node, j, x)
+        if op.wants_form >> j & 1:
+            keep_form(node, op, j, x, edge)
         Py_INCREF(edge)
         PyTuple_SET_ITEM(edges, j, edge)
         Py_DECREF(None)                         # the item that the macro has overwritten
@@ -305,12 +312,27 @@ cdef OpNode begin_record(Op op, PyObject** arguments, int n):
     return node
 
 
-cdef int keep_shape(OpNode node, int j, TensorBase x) except -1:
-    """Keep the shape that derivative j will ask for: x's node knows another, since x was changed in place under no_grad."""
-    if node.shapes is None:
-        node.shapes = {}
-    node.shapes[j] = make_size(x.ndim_, x.sizes)
+cdef int keep_form(OpNode node, Op op, int j, TensorBase x, object edge) except -1:
+    """Keep what derivative j will ask for of x, and x's node doesn't know.
+
+    It knows another shape than x's if x was changed in place under no_grad.
+    """
+    if op.wants_shape >> j & 1 and edge is not None and not has_shape_of(
+            x, &(<Node>edge).input_metadata[x.output_number]):
+        if node.shapes is None:
+            node.shapes = {}
+        node.shapes[j] = make_size(x.ndim_, x.sizes)
+    if (op.wants_transposed >> j & 1 and x.ndim_ == 2 and lies_in_order(x, 1, 0)
+            or op.wants_row_major >> j & 1 and x.ndim_ == 2 and lies_in_order(x, 0, 1)):
+        node.has_order |= <unsigned int>1 << j
+    if op.wants_stride >> j & 1:
+        node.layout = (x.stride(), offset_of(x))
     return 0
+
+
+cdef bint lies_in_order(TensorBase x, int outer, int inner) noexcept:
+    """Does a matrix lie in memory one index of dimension `outer` after the other, without gaps?"""
+    return x.strides[inner] == 1 and x.strides[outer] == x.sizes[inner]
 
 
 cdef int edge_count(Op op, PyObject** arguments) noexcept:
@@ -351,9 +373,15 @@ cdef OpNode begin_list_record(Op op, PyObject** arguments, int n):
     node = OpNode.__new__(OpNode)
     node.op = op
     set_edges(node, tensors)
+    if op.wants_shape:
+        node.shapes = {0: [shape_of(<TensorBase>one) for one in tensors]}
     node.saved = tuple([save_value(<object>arguments[i]) if op.saves[0] >> i & 1 else None for i in range(n)])
     set_sequence_number(node)
     return node
+
+
+cdef list shape_of(TensorBase x):
+    return [x.sizes[d] for d in range(x.ndim_)]         # a Size would take three times as long
 
 
 cdef int end_record(OpNode node, object outputs) except -1:

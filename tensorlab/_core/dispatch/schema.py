@@ -8,6 +8,12 @@
 A type is a word, `[]` for a list of them, `?` where None will do. `(a!)` marks a tensor that the op writes to, `(a)`
 one whose memory the result shares. As in PyTorch, a pointwise op takes a number in the place of a tensor. What follows
 `*` is given by name in public functions; a layer that passes a call on gives everything by position.
+
+The schema of aten's op (aten is PyTorch's library of ops) has other names, for x is `self` there, settings of
+factories that have one value here (`FACTORY_SETTINGS`), and what the declaration says in `fixed`. `aten_schema` makes
+it. That of `add` is
+
+    add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 """
 
 import re
@@ -39,7 +45,7 @@ TYPE = (
 PARAMETER = re.compile(TYPE + r" (?P<name>\w+)(?:=(?P<default>.+))?")
 RESULT = re.compile(TYPE + r"(?: (?P<name>\w+))?")
 
-CONSTANTS = {"None": None, "True": True, "False": False, "inf": float("inf"), "[]": ()}
+CONSTANTS = {"None": None, "True": True, "False": False, "inf": float("inf")}
 
 
 class Type(NamedTuple):
@@ -82,18 +88,7 @@ def parse(text):
     head = HEAD.fullmatch(text)
     if head is None:
         raise ValueError(f"schema: {text!r} is not of the form 'name(parameters) -> results'")
-    parameters, is_keyword_only = [], False
-    for part in split(head["parameters"]):
-        if part == "*":
-            is_keyword_only = True
-            continue
-        found = PARAMETER.fullmatch(part)
-        if found is None:
-            raise ValueError(
-                f"schema: in {text!r}, {part!r} is no parameter such as 'int[]? dim=None'"
-            )
-        default = ... if found["default"] is None else constant(found["default"])
-        parameters.append(Parameter(found["name"], type_of(found, text), default, is_keyword_only))
+    parameters = parse_parameters(head["parameters"])
     results = head["results"]
     inner = results[1:-1] if results.startswith("(") else results
     named = []
@@ -107,9 +102,26 @@ def parse(text):
     return Schema(head["name"], tuple(parameters), tuple(named))
 
 
+def parse_parameters(text):
+    """The Parameters that a list spells out."""
+    parameters, is_keyword_only = [], False
+    for part in split(text):
+        if part == "*":
+            is_keyword_only = True
+            continue
+        found = PARAMETER.fullmatch(part)
+        if found is None:
+            raise ValueError(
+                f"schema: in {text!r}, {part!r} is no parameter such as 'int[]? dim=None'"
+            )
+        default = ... if found["default"] is None else constant(found["default"])
+        parameters.append(Parameter(found["name"], type_of(found, text), default, is_keyword_only))
+    return parameters
+
+
 def split(text):
     """The parts of a list with commas."""
-    return [part.strip() for part in text.split(",") if part.strip()]
+    return [part for part in text.split(", ") if part]
 
 
 def constant(text):
@@ -118,6 +130,8 @@ def constant(text):
         return CONSTANTS[text]
     if text[0] in "\"'":
         return text[1:-1]
+    if text[0] == "[":
+        return tuple(constant(one) for one in text[1:-1].split(",") if one)
     return float(text) if "." in text or "e" in text else int(text)
 
 
@@ -143,6 +157,29 @@ def in_place(schema):
     return Schema(schema.name + "_", (first._replace(type=written), *others), ((None, written),))
 
 
+def in_place_overload(aten):
+    """The overload of aten's op that writes: index_fill.int_Scalar -> index_fill_.int_Scalar."""
+    return None if aten is None else re.sub(r"(\.|$)", r"_\1", aten, count=1)
+
+
+# Where a factory takes a type and a device, aten's takes these settings besides. There is one layout here, and
+# no pinned memory.
+FACTORY_SETTINGS = {"dtype": "Layout? layout=None", "device": "bool? pin_memory=None"}
+
+
+def aten_schema(schema, aten, names, fixed):
+    """The schema of aten's op that an op is: with aten's names, its settings of factories, and what is `fixed`."""
+    parameters = [one._replace(name=names.get(one.name, one.name)) for one in schema.parameters]
+    settings = FACTORY_SETTINGS if {"dtype", "device"} <= {one.name for one in parameters} else {}
+    parts = []
+    for one in parameters:
+        parts.append(one)
+        if one.name in settings:
+            parts += parse_parameters("*, " + settings[one.name])
+    parts += parse_parameters(fixed)
+    return Schema(aten, tuple(parts), schema.results)
+
+
 def spell(schema):
     """The text of a schema; `parse` reads it again."""
     parts = []
@@ -161,6 +198,6 @@ def spell(schema):
 
 
 def spell_constant(value):
-    if value == () and isinstance(value, tuple):
-        return "[]"
+    if isinstance(value, tuple):
+        return f"[{','.join(map(str, value))}]"
     return f'"{value}"' if isinstance(value, str) else str(value)

@@ -10,8 +10,8 @@ from tensorlab.errors import DTypeError, GradientError
 
 
 # not recorded by autograd: the result is a leaf
-cdef Op MAKE_SUBCLASS = Op("make_subclass(Tensor(a) data, Class cls, bool require_grad=False) -> Tensor(a)", records_itself=True,
-                           forgets_history=True)
+cdef Op MAKE_SUBCLASS = Op("make_subclass(Tensor(a) data, Class cls, bool require_grad=False) -> Tensor(a)",
+                           aten=None, records_itself=True, forgets_history=True)
 
 def make_subclass(cls, TensorBase data not None, bint require_grad=False):
     """A leaf of class `cls` over the memory of `data`; writes through either are noticed by autograd.

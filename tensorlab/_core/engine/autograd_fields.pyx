@@ -300,7 +300,8 @@ def get_data(TensorBase x not None):
     return run_1(DATA, x) if active_layers else data_kernel(x)
 
 
-cdef Op SET_DATA = Op("set_data(Tensor(a!) x, Tensor source) -> Tensor(a!)", records_itself=True)
+cdef Op SET_DATA = Op("set_data(Tensor(a!) x, Tensor source) -> Tensor(a!)",
+                      aten=None, records_itself=True)
 
 @SET_DATA.compose
 def set_data_in_place(TensorBase x, TensorBase source):

@@ -39,7 +39,7 @@ for code in range(NUM_DTYPES):
 
 
 # ---------------------------------------------------------------- lending memory
-cdef Op LEND = Op("lend(Tensor x, str to) -> Any")
+cdef Op LEND = Op("lend(Tensor x, str to) -> Any", aten=None)
 
 @LEND.compose
 def lend_nothing(x, to):

@@ -82,9 +82,10 @@ cdef object read_element(const void* address, int dtype):
 
 
 cdef Op ITEM = Op("item(Tensor x) -> Scalar", reads_values=True)
-cdef Op TRUTH = Op("truth(Tensor x) -> bool", reads_values=True)
-cdef Op TOLIST = Op("tolist(Tensor x) -> Any", reads_values=True)
-cdef Op SIZES = Op("sizes(Tensor x) -> int[]", reads_values=True)          # the shape, where it depends on values
+cdef Op TRUTH = Op("truth(Tensor x) -> bool", aten=None, reads_values=True)
+cdef Op TOLIST = Op("tolist(Tensor x) -> Any", aten=None, reads_values=True)
+cdef Op SIZES = Op("sizes(Tensor x) -> int[]",
+                   aten=None, reads_values=True)         # the shape, where it depends on values
 
 cdef object read_item(TensorBase x):
     if x.numel_ != 1:
@@ -356,7 +357,8 @@ cdef TensorBase tensor_from(object data, int dtype):
 
 
 # ---------------------------------------------------------------- tensor, as_tensor, frombuffer
-cdef Op TENSOR = Op("tensor(Any data, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
+cdef Op TENSOR = Op("tensor(Any data, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
+                    aten=None)
 
 @TENSOR.compose
 def tensor_of(data, dtype, device):

@@ -182,9 +182,9 @@ T xlogy#(T x, T y) {
     return (x == 0) & (y == y) ? 0 : product;
 }
 
-T elu#(T x, T negative, T positive, T rate) {
-    T bent = negative * tl_expm1@(x * rate), straight = x * positive;
-    return x <= 0 ? bent : straight;
+T elu#(T x, T alpha, T scale, T input_scale) {
+    T bent = alpha * tl_expm1@(x * input_scale);
+    return scale * (x <= 0 ? bent : x);
 }
 
 T elu_slope#(T x, T negative, T positive, T rate) {

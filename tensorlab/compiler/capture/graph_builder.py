@@ -80,6 +80,7 @@ class GraphBuilder:
         node = self.graph.placeholder(f"input_{len(self.inputs)}")
         *layout, follows = layout_of(x)
         node.meta.update(val=on_meta(*layout), requires_grad=follows, source=source)
+        node.meta["storage_offset"] = x.storage_offset()
         self.nodes[id(x)] = node
         self.inputs.append((x, source, node))
 
@@ -117,6 +118,7 @@ class GraphBuilder:
                 part = self.graph.call_function(operator.getitem, (node, i))
                 part.meta.update(node.meta, val=metas[i], requires_grad=follow[i])
             self.nodes[id(x)] = part
+            part.meta["storage_offset"] = x.storage_offset()
             if reads_sizes:
                 read = self.graph.call_function(REGISTRY["sizes"], (part,))
                 read.meta.update(node.meta, val=tuple(metas[i].shape), requires_grad=False)

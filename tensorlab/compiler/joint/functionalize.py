@@ -109,7 +109,8 @@ class Functionalizer:
     def add_input(self, node):
         new = self.graph.placeholder(node.target)
         new.meta = {**node.meta, "val": on_meta(node.meta["val"])}
-        memory = Memory(new, origin=len(self.inputs))
+        begins = node.meta.get("storage_offset", 0)
+        memory = Memory(new, origin=len(self.inputs), begins=begins)
         self.inputs.append(new)
         self.values[node] = Alias(memory, (), new, 0, node.meta.get("requires_grad", False))
 
@@ -136,7 +137,8 @@ class Functionalizer:
         """The Alias of a tensor with memory of its own."""
         requires_grad = node.meta.get("requires_grad", False)
         strides = node.meta.get("val", new.meta["val"]).stride()
-        memory = Memory(new, strides=strides, requires_grad=requires_grad)
+        begins = node.meta.get("storage_offset", 0)
+        memory = Memory(new, strides=strides, requires_grad=requires_grad, begins=begins)
         return Alias(memory, (), new, 0, requires_grad)
 
     def get_item(self, node):

@@ -53,6 +53,7 @@ class Memory:
     sealed: Node | None = None  # a step of an optimizer that has written to it for good
     strides: tuple = ()  # as they were recorded
     requires_grad: bool = False  # the tensor that was computed
+    begins: int = 0  # how many elements of its storage came before it when it was recorded
 
     def set(self, value):
         self.value, self.version, self.shown = value, self.version + 1, {}
@@ -151,7 +152,7 @@ class Builder:
         if not is_dense(base):
             raise CannotCompile("a write through a window of a tensor with gaps in its memory")
         start = shown.storage_offset() - base.storage_offset()
-        where = (tuple(shown.shape), shown.stride(), start, base.stride(), 0)
+        where = (tuple(shown.shape), shown.stride(), start)
         return self.op("view_scatter", parents[0], value, REGISTRY["as_strided"], where)
 
     def laid_out(self, node, strides):
@@ -169,8 +170,11 @@ part = Facet("part")
 
 
 @part("split", "split_with_sizes")
-def part_of_split(item, dim, lengths):
-    return "slice", (dim, sum(lengths[:item]), lengths[item], 1)
+def part_of_split(item, sizes, dim):
+    """The pieces are of one size, or of these."""
+    if isinstance(sizes, int):
+        return "slice", (dim, item * sizes, (item + 1) * sizes, 1)
+    return "slice", (dim, sum(sizes[:item]), sum(sizes[: item + 1]), 1)
 
 
 @part("unbind")

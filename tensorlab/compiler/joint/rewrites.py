@@ -100,21 +100,20 @@ def as_strided_in_place(functionalizer, node, target):
 
 def strided_view(functionalizer, node, target):
     """The views that lead from the memory to what `as_strided` shows."""
-    _, size, stride, offset, _, x_offset = node.args
-    x = functionalizer.current(node.args[0], node).meta["val"]
+    _, size, stride, offset = node.args
+    functionalizer.current(node.args[0], node)  # notes it if its history is lost
     base = target.memory.value.meta["val"]
-    before = (
-        x.storage_offset() - base.storage_offset()
-    )  # elements of the base before the first of x
-    if target.memory.origin is not None and x_offset != before:
+    if offset is None:
+        raise CannotCompile("with the storage offset of the tensor, which isn't recorded", node)
+    if target.memory.origin is not None and target.memory.begins > 0:
         raise CannotCompile("of an input that does not begin where its storage begins", node)
-    start = offset - x_offset + before
+    start = offset - target.memory.begins
     if not is_dense(base):
         raise CannotCompile("of a tensor with gaps or overlaps in its memory", node)
     if start < 0 or start + reach(size, stride) > base.numel():
         raise CannotCompile("it reaches outside of the tensor that owns the memory", node)
     forgetting = tuple(one for one in target.views if forgets_history.of(one.op))
-    args = (tuple(size), tuple(stride), start, tuple(base.stride()), 0)
+    args = (tuple(size), tuple(stride), start)
     grad_enabled = node.meta.get("grad_enabled", True)
     return (*forgetting, View(REGISTRY["as_strided"], args, None, grad_enabled))
 

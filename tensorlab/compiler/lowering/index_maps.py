@@ -144,8 +144,9 @@ def through_select(index_map, shape, loops, dim, index):
 
 
 @view_map("slice")
-def through_slice(index_map, shape, loops, dim, start, length, step):
+def through_slice(index_map, shape, loops, dim, start, end, step):
     dim %= len(shape)
+    start, _, _ = slice(start, end, step).indices(shape[dim])
     moved = scaled(index_map[dim], step, start)
     return (*index_map[:dim], moved, *index_map[dim + 1 :])
 

@@ -128,9 +128,9 @@ def mean(make, x, dim, keepdim, dtype):
     )
 
 
-def variance(make, x, dim, keepdim, correction, *, is_std):
+def variance(make, x, dim, correction, keepdim, *, is_std):
     dims, dtype = dims_of(x, dim), x.meta["val"].dtype
-    divisor = count_of(x, dims) - correction
+    divisor = count_of(x, dims) - (1 if correction is None else correction)
     if not has_rows(x, dims) or divisor <= 0:
         return None
     x = widened(make, x)

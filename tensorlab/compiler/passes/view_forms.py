@@ -34,7 +34,7 @@ def indexed(make, x, index):
             size = x.meta["val"].shape[dim]
             if one != slice(None):
                 places = range(size)[one]
-                x = make.op("slice", x, dim, places.start, len(places), places.step)
+                x = make.op("slice", x, dim, places.start, places.stop, places.step)
         else:
             x = make.op("select", x, dim, one)
             continue

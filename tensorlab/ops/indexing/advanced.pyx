@@ -352,7 +352,7 @@ cdef TensorBase index_result(TensorBase x, list indices, str where):
     plan_result(&plan, tensors)
     return indexed_result(x, &plan, tensors)
 
-cdef Op INDEX = Op("index(Tensor x, Tensor?[] indices) -> Tensor",
+cdef Op INDEX = Op("index(Tensor x, Tensor?[] indices) -> Tensor", aten="index.Tensor",
                    checks_values=True)
 
 @INDEX.derivative("x")

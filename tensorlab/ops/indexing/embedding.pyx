@@ -49,7 +49,7 @@ cdef int in_shape(TensorBase index, ssize width, ssize* sizes) except -1:
 
 # ---------------------------------------------------------------- embedding
 cdef Op EMBEDDING = Op("embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False) -> Tensor",
-                       checks_values=True)
+                       fixed="bool sparse=False", checks_values=True)
 
 @EMBEDDING.derivative("weight")
 def embedding_derivative(grad, indices, padding_idx, scale_grad_by_freq, weight_shape):
@@ -90,7 +90,7 @@ cdef bint count_uses(int64_t* counts, ssize rows, const int64_t* index, ssize n)
         counts[at] += 1
     return True
 
-cdef Op EMBEDDING_USES = Op("embedding_uses(Tensor indices, int rows) -> Tensor")
+cdef Op EMBEDDING_USES = Op("embedding_uses(Tensor indices, int rows) -> Tensor", aten=None)
 
 @EMBEDDING_USES.infer
 def embedding_uses_infer(TensorBase indices, ssize rows):

@@ -268,7 +268,7 @@ cdef TensorBase begin_job(Bags* job, TensorBase rows, TensorBase indices, Tensor
 # ---------------------------------------------------------------- embedding_bag
 cdef Op EMBEDDING_BAG = Op("embedding_bag(Tensor weight, Tensor indices, Tensor offsets, Tensor? per_sample_weights=None, "
                            "bool mean=False, int padding_idx=-1, bool scale_grad_by_freq=False) -> Tensor",
-                           checks_values=True)
+                           aten=None, checks_values=True)
 
 @EMBEDDING_BAG.derivative("weight")
 def embedding_bag_derivative(grad, indices, offsets, per_sample_weights, mean, padding_idx, scale_grad_by_freq, weight_shape):
@@ -377,7 +377,7 @@ def embedding_bag_weights_backward_kernel(TensorBase out, TensorBase grad_out, T
 
 # ---------------------------------------------------------------- embedding_bag_largest
 cdef Op EMBEDDING_BAG_LARGEST = Op("embedding_bag_largest(Tensor weight, Tensor indices, Tensor offsets, int padding_idx=-1) "
-                                   "-> Tensor")
+                                   "-> Tensor", aten=None)
 
 @EMBEDDING_BAG_LARGEST.infer
 def embedding_bag_largest_infer(TensorBase weight, TensorBase indices, TensorBase offsets, padding_idx):

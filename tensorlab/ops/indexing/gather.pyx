@@ -40,7 +40,7 @@ from tensorlab.errors import DTypeError, IndexOutOfRange, ShapeError
 
 # ---------------------------------------------------------------- gather
 cdef Op GATHER = Op("gather(Tensor x, int dim, Tensor index) -> Tensor",
-                    checks_values=True)
+                    fixed="*, bool sparse_grad=False", checks_values=True)
 
 @GATHER.derivative("x")
 def gather_derivative(grad, x, dim, index):             # saves x, as PyTorch does: a write to it makes backward raise
@@ -122,7 +122,7 @@ def gather_backward_kernel(TensorBase out, TensorBase grad, dim, TensorBase inde
 
 # ---------------------------------------------------------------- scatter
 cdef Op SCATTER = Op("scatter(Tensor x, int dim, Tensor index, Tensor src) -> Tensor",
-                     checks_values=True)
+                     aten="scatter.src", checks_values=True)
 
 @SCATTER.derivative("x")
 def scatter_derivative_x(grad, dim, index):
@@ -140,8 +140,8 @@ cdef object padded(object grad, object shape):
     out[tuple([slice(0, size) for size in grad.shape])] = grad
     return out
 
-cdef Op SCATTER_VALUE = Op("scatter_value(Tensor x, int dim, Tensor index, Scalar value) -> Tensor", node="ScatterBackward1",
-                           checks_values=True)
+cdef Op SCATTER_VALUE = Op("scatter_value(Tensor x, int dim, Tensor index, Scalar value) -> Tensor",
+                           aten="scatter.value", node="ScatterBackward1", checks_values=True)
 
 @SCATTER_VALUE.derivative("x")
 def scatter_value_derivative(grad, dim, index):
@@ -295,7 +295,7 @@ def scatter_add_(TensorBase input not None, dim, index, src):
 
 # ---------------------------------------------------------------- wrap_index
 cdef Op WRAP_INDEX = Op("wrap_index(Tensor index, int size, bool from_end=True, str where=\"wrap_index\") -> Tensor",
-                        checks_values=True)
+                        aten=None, checks_values=True)
 
 @WRAP_INDEX.infer
 def wrap_index_infer(TensorBase index, size, from_end, where):

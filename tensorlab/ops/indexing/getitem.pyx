@@ -41,10 +41,14 @@ from tensorlab.errors import ShapeError
 
 
 # ---------------------------------------------------------------- views
-cdef Op GETITEM_ALIAS = Op("getitem_alias(Tensor(a) x, Index index) -> Tensor(a)", node="AliasBackward0")
-cdef Op GETITEM_SELECT = Op("getitem_select(Tensor(a) x, Index index) -> Tensor(a)", node="SelectBackward0")
-cdef Op GETITEM_SLICE = Op("getitem_slice(Tensor(a) x, Index index) -> Tensor(a)", node="SliceBackward0")
-cdef Op GETITEM_UNSQUEEZE = Op("getitem_unsqueeze(Tensor(a) x, Index index) -> Tensor(a)", node="UnsqueezeBackward0")
+cdef Op GETITEM_ALIAS = Op("getitem_alias(Tensor(a) x, Index index) -> Tensor(a)",
+                           aten=None, node="AliasBackward0")
+cdef Op GETITEM_SELECT = Op("getitem_select(Tensor(a) x, Index index) -> Tensor(a)",
+                            aten=None, node="SelectBackward0")
+cdef Op GETITEM_SLICE = Op("getitem_slice(Tensor(a) x, Index index) -> Tensor(a)",
+                           aten=None, node="SliceBackward0")
+cdef Op GETITEM_UNSQUEEZE = Op("getitem_unsqueeze(Tensor(a) x, Index index) -> Tensor(a)",
+                               aten=None, node="UnsqueezeBackward0")
 cdef tuple VIEW_OPS = (GETITEM_ALIAS, GETITEM_SELECT, GETITEM_SLICE, GETITEM_UNSQUEEZE)     # by Subscript.last
 
 @GETITEM_SELECT.derivative("x")

@@ -416,7 +416,7 @@ def index_copy_(TensorBase input not None, dim, index, source):
 
 # ---------------------------------------------------------------- index_fill
 cdef Op INDEX_FILL = Op("index_fill(Tensor x, int dim, Tensor index, Scalar value) -> Tensor",
-                        checks_values=True)
+                        aten="index_fill.int_Scalar", checks_values=True)
 
 @INDEX_FILL.derivative("x")
 def index_fill_derivative_x(grad, dim, index):

@@ -92,7 +92,9 @@ def masked_scatter_derivative_x(grad, mask):
 def masked_scatter_derivative_source(grad, mask, source_shape):
     return run_3(MASKED_SCATTER_BACKWARD, grad, mask, source_shape)
 
-cdef Op MASKED_SCATTER_BACKWARD = Op("masked_scatter_backward(Tensor grad, Tensor mask, int[] shape) -> Tensor")
+cdef Op MASKED_SCATTER_BACKWARD = Op("masked_scatter_backward(Tensor grad, Tensor mask, int[] shape) -> Tensor",
+                                     public={"grad": "grad_output", "shape": "sizes"},
+                                     aten="masked_scatter_backward")
 
 @MASKED_SCATTER_BACKWARD.derivative("grad")
 def masked_scatter_backward_derivative(grad, grad_shape, mask):

@@ -205,7 +205,7 @@ cdef object arrivals(object like, int dim, object index, bint include_self, obje
 
 # ---------------------------------------------------------------- scatter_reduce
 cdef Op SCATTER_REDUCE = Op("scatter_reduce(Tensor x, int dim, Tensor index, Tensor src, str reduce, *, "
-                            "bool include_self=True) -> Tensor",
+                            "bool include_self=True) -> Tensor", aten="scatter_reduce.two",
                             checks_values=True)
 
 @SCATTER_REDUCE.derivative("x")

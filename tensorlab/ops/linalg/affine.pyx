@@ -5,7 +5,7 @@
 
 What is added is written into the result first; BLAS then adds the product to it, so the result is passed over once.
 """
-from tensorlab._core.dispatch.dispatch cimport run_4, run_tuple
+from tensorlab._core.dispatch.dispatch cimport run_3, run_tuple
 from tensorlab._core.dispatch.op cimport Op, inplace_op
 from tensorlab._core.dispatch.operands cimport (
     as_number,
@@ -21,7 +21,7 @@ from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, view_strides
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into, put_back
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, result_beside
 from tensorlab.ops.linalg.blas cimport multiply_batch
-from tensorlab.ops.linalg.matrices cimport as_rows, check_product, flipped, is_transposed, run_matmul, run_mm, transposed
+from tensorlab.ops.linalg.matrices cimport as_rows, check_product, flipped, run_matmul, run_mm, transposed
 
 from tensorlab._core.dispatch.operands import result_type
 from tensorlab.errors import DTypeError, ShapeError
@@ -127,20 +127,20 @@ cdef int add_product(TensorBase out, TensorBase x, TensorBase a, TensorBase b, o
     multiply_batch(product, a, b, factor, keep)
     return put_back(out, product)
 
-cdef Op ADDMM = Op("addmm(Tensor x, Tensor a, Tensor b, *, float beta=1, float alpha=1, bool a_is_transposed=False, "
-                   "bool b_is_transposed=False) -> Tensor", public={"a": "mat1", "b": "mat2"})
-cdef Op BADDBMM = Op("baddbmm(Tensor x, Tensor a, Tensor b, *, float beta=1, float alpha=1) -> Tensor",
+cdef Op ADDMM = Op("addmm(Tensor x, Tensor a, Tensor b, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+                   public={"a": "mat1", "b": "mat2"})
+cdef Op BADDBMM = Op("baddbmm(Tensor x, Tensor a, Tensor b, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
                      public={"a": "batch1", "b": "batch2"})
 cdef Op ADDMM_ = inplace_op(ADDMM), BADDBMM_ = inplace_op(BADDBMM)
 cdef tuple MATRICES = ("mat1", "mat2")
 cdef tuple BATCHES = ("batch1", "batch2")
 
 @ADDMM.infer
-def addmm_infer(TensorBase x, TensorBase a, TensorBase b, beta, alpha, a_is_transposed, b_is_transposed):
+def addmm_infer(TensorBase x, TensorBase a, TensorBase b, beta, alpha):
     return added_result(x, a, b, beta, alpha, 2, MATRICES, "addmm")
 
 @ADDMM.kernel
-def addmm_kernel(TensorBase out, TensorBase x, TensorBase a, TensorBase b, beta, alpha, a_is_transposed, b_is_transposed):
+def addmm_kernel(TensorBase out, TensorBase x, TensorBase a, TensorBase b, beta, alpha):
     add_product(out, x, a, b, beta, alpha)
 
 @BADDBMM.infer
@@ -174,8 +174,7 @@ def baddbmm_derivative_b(grad, a, alpha):
 
 cdef object run_addmm(Op op, TensorBase x, object mat1, object mat2, object beta, object alpha, object out=None):
     cdef TensorBase a = as_tensor_argument(mat1, op.name, "mat1"), b = as_tensor_argument(mat2, op.name, "mat2")
-    return run_tuple(op, (x, a, b, plain_factor(beta), plain_factor(alpha), a.ndim_ == 2 and is_transposed(a),
-                          b.ndim_ == 2 and is_transposed(b)), out)
+    return run_tuple(op, (x, a, b, plain_factor(beta), plain_factor(alpha)), out)
 
 cdef object run_baddbmm(Op op, TensorBase x, object batch1, object batch2, object beta, object alpha, object out=None):
     return run_tuple(op, (x, as_tensor_argument(batch1, op.name, "batch1"), as_tensor_argument(batch2, op.name, "batch2"),
@@ -360,11 +359,11 @@ def vdot(TensorBase input not None, other, *, out=None):
 
 
 # ---------------------------------------------------------------- linear
-cdef Op LINEAR = Op("linear(Tensor x, Tensor weight, Tensor? bias=None, bool weight_is_row_major=True) -> Tensor",
-                    node="AddmmBackward0")
+cdef Op LINEAR = Op("linear(Tensor x, Tensor weight, Tensor? bias=None) -> Tensor",
+                    public={"x": "input"}, node="AddmmBackward0")
 
 @LINEAR.infer
-def linear_infer(TensorBase x, TensorBase weight, TensorBase bias, weight_is_row_major):
+def linear_infer(TensorBase x, TensorBase weight, TensorBase bias):
     cdef ssize[MAX_NDIM] sizes
     cdef TensorBase out
     cdef int d
@@ -384,7 +383,7 @@ def linear_infer(TensorBase x, TensorBase weight, TensorBase bias, weight_is_row
     return out
 
 @LINEAR.kernel
-def linear_kernel(TensorBase out, TensorBase x, TensorBase weight, TensorBase bias, weight_is_row_major):
+def linear_kernel(TensorBase out, TensorBase x, TensorBase weight, TensorBase bias):
     """All rows of x, whatever their dimensions, in one product if strides allow."""
     cdef ssize[2] folded, strides
     cdef double keep = 0 if bias is None else 1
@@ -451,4 +450,4 @@ def linear(TensorBase input not None, TensorBase weight not None, TensorBase bia
     if weight.ndim_ == 1 or weight.ndim_ == 0 or input.ndim_ == 0:
         product = matmul(input, weight)
         return product if bias is None else product + bias
-    return run_4(LINEAR, input, weight, bias, weight.strides[1] == 1 and weight.strides[0] == weight.sizes[1])
+    return run_3(LINEAR, input, weight, bias)

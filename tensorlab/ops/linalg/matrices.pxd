@@ -3,7 +3,6 @@ from tensorlab._core.tensor cimport TensorBase
 
 cdef object run_mm(TensorBase x, TensorBase y, object out=*)
 cdef object run_matmul(TensorBase x, TensorBase y, object out=*)
-cdef bint is_transposed(TensorBase x) noexcept
 cdef TensorBase transposed(TensorBase x)
 cdef TensorBase flipped(TensorBase x)
 cdef TensorBase as_rows(TensorBase x)

@@ -7,7 +7,7 @@ All are one formula, out[..., i, j] = sum over k of x[..., i, k] * y[..., k, j],
 What is broadcast over the batch is not copied: it has stride 0 there. Nor is a matrix that meets a batch: if the batch can be
 read as one tall matrix, a single product does it all.
 """
-from tensorlab._core.dispatch.dispatch cimport run_2, run_3, run_4
+from tensorlab._core.dispatch.dispatch cimport run_2
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_dtype, check_same_place
 from tensorlab._core.dispatch.out_argument cimport store_out
@@ -71,14 +71,13 @@ cdef TensorBase flipped(TensorBase x):
 
 
 # ---------------------------------------------------------------- mm
-# The last two arguments say whether an operand lies in memory column after column, as a transposed matrix does. Its gradient is
-# then made so too (as the transpose of another product), and after the transpose's own gradient it is row-major again: the
-# gradient of w in x @ w.T need not be copied to fit w. VM, MATMUL, ADDMM and LINEAR do the same.
-cdef Op MM = Op("mm(Tensor x, Tensor y, bool x_is_transposed=False, bool y_is_transposed=False) -> Tensor",
-                public={"y": "mat2"})
+# The gradient of an operand that lies in memory column after column, as a transposed matrix does, is made so too (as the transpose
+# of another product), and after the transpose's own gradient it is row-major again: the gradient of w in x @ w.T need not be
+# copied to fit w. VM, MATMUL, ADDMM and LINEAR do the same.
+cdef Op MM = Op("mm(Tensor x, Tensor y) -> Tensor", public={"y": "mat2"})
 
 @MM.infer
-def mm_infer(TensorBase x, TensorBase y, x_is_transposed, y_is_transposed):
+def mm_infer(TensorBase x, TensorBase y):
     cdef ssize[2] sizes
     if x.ndim_ != 2 or y.ndim_ != 2:
         raise ShapeError(f"mm: two matrices are needed, not tensors of shapes {shape_text(x.ndim_, x.sizes)} and "
@@ -90,7 +89,7 @@ def mm_infer(TensorBase x, TensorBase y, x_is_transposed, y_is_transposed):
     return result_beside(x, x.dtype_, 2, sizes)
 
 @MM.kernel
-def mm_kernel(TensorBase out, TensorBase x, TensorBase y, x_is_transposed, y_is_transposed):
+def mm_kernel(TensorBase out, TensorBase x, TensorBase y):
     multiply_batch(out, x, y, 1, 0)
 
 @MM.derivative("x")
@@ -105,11 +104,8 @@ def mm_derivative_y(grad, x, y_is_transposed):
         return run_mm(transposed(grad), x).t()
     return run_mm(transposed(x), grad)
 
-cdef bint is_transposed(TensorBase x) noexcept:
-    return x.strides[0] == 1 and x.strides[1] == x.sizes[0]
-
 cdef object run_mm(TensorBase x, TensorBase y, object out=None):
-    return run_4(MM, x, y, is_transposed(x), is_transposed(y), out)
+    return run_2(MM, x, y, out)
 
 def mm(TensorBase input not None, mat2, *, out=None):
     """Product of two matrices; nothing is broadcast.
@@ -250,10 +246,10 @@ def mv(TensorBase input not None, vec, *, out=None):
 
 
 # ---------------------------------------------------------------- vm
-cdef Op VM = Op("vm(Tensor x, Tensor y, bool y_is_transposed=False) -> Tensor", node="SqueezeBackward4")
+cdef Op VM = Op("vm(Tensor x, Tensor y) -> Tensor", aten=None, node="SqueezeBackward4")
 
 @VM.infer
-def vm_infer(TensorBase x, TensorBase y, y_is_transposed):
+def vm_infer(TensorBase x, TensorBase y):
     cdef TensorBase out
     if x.ndim_ != 1 or y.ndim_ != 2:
         raise ShapeError(f"vm: a vector and a matrix are needed, not tensors of shapes {shape_text(x.ndim_, x.sizes)} and "
@@ -265,7 +261,7 @@ def vm_infer(TensorBase x, TensorBase y, y_is_transposed):
     return out
 
 @VM.kernel
-def vm_kernel(TensorBase out, TensorBase x, TensorBase y, y_is_transposed):
+def vm_kernel(TensorBase out, TensorBase x, TensorBase y):
     """A vector times a matrix."""
     multiply_vector(out, flipped(y), x)
 
@@ -283,7 +279,7 @@ def vm_derivative_y(grad, x, y_is_transposed):
 cdef object run_vm(TensorBase x, TensorBase y):
     if x.creation == VIEW_NO_GRAD and should_record(x):
         return run_matmul(x.unsqueeze(0), y).squeeze_(0)        # as PyTorch, which saves y though no gradient leaves x
-    return run_3(VM, x, y, is_transposed(y))
+    return run_2(VM, x, y)
 
 
 # ---------------------------------------------------------------- bmm
@@ -375,10 +371,10 @@ cdef int multiply_broadcast(TensorBase out, TensorBase x, TensorBase y) except -
             return multiply_batch(alias_as(out, 2, folded, strides, out.data_), x, y, 1, 0)
     return multiply_batch(out, broadcast_batch(x, out), broadcast_batch(y, out), 1, 0)
 
-cdef Op MATMUL = Op("matmul(Tensor x, Tensor y, bool y_is_transposed=False) -> Tensor")
+cdef Op MATMUL = Op("matmul(Tensor x, Tensor y) -> Tensor")
 
 @MATMUL.infer
-def matmul_infer(TensorBase x, TensorBase y, y_is_transposed):
+def matmul_infer(TensorBase x, TensorBase y):
     cdef ssize[MAX_NDIM] batch
     cdef int ndim = 0
     if x.ndim_ < 2 or y.ndim_ < 2:
@@ -393,7 +389,7 @@ def matmul_infer(TensorBase x, TensorBase y, y_is_transposed):
     return batch_result(x, y, ndim, batch)
 
 @MATMUL.kernel
-def matmul_kernel(TensorBase out, TensorBase x, TensorBase y, y_is_transposed):
+def matmul_kernel(TensorBase out, TensorBase x, TensorBase y):
     multiply_broadcast(out, x, y)
 
 @MATMUL.derivative("x")
@@ -422,7 +418,7 @@ cdef object run_matmul(TensorBase x, TensorBase y, object out=None):
     """matmul of tensors of at least two dimensions."""
     if x.ndim_ == 2 and y.ndim_ == 2:
         return run_mm(x, y, out)
-    return run_3(MATMUL, x, y, y.ndim_ == 2 and is_transposed(y), out)
+    return run_2(MATMUL, x, y, out)
 
 cdef object run_any(TensorBase x, TensorBase y):
     """matmul of tensors of any dimensions; vectors become a row or a column, which is dropped again from the result."""

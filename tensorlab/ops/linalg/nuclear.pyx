@@ -23,7 +23,7 @@ cdef tuple decompose(TensorBase x):
 
 
 # ---------------------------------------------------------------- nuclear_norm
-cdef Op NUCLEAR_NORM = Op("nuclear_norm(Tensor x) -> Tensor",
+cdef Op NUCLEAR_NORM = Op("nuclear_norm(Tensor x) -> Tensor", fixed="bool keepdim=False",
                           checks_values=True)
 
 @NUCLEAR_NORM.infer
@@ -45,8 +45,7 @@ cdef object run_nuclear_norm(TensorBase x):
 
 
 # ---------------------------------------------------------------- polar_factor
-cdef Op POLAR_FACTOR = Op("polar_factor(Tensor x) -> Tensor",
-                          checks_values=True)
+cdef Op POLAR_FACTOR = Op("polar_factor(Tensor x) -> Tensor", aten=None, checks_values=True)
 
 @POLAR_FACTOR.infer
 def polar_factor_infer(TensorBase x):

@@ -25,7 +25,8 @@ cdef extern from "arithmetic_loops.h":      # made from the expressions below: _
 
 
 # ---------------------------------------------------------------- add
-cdef Op ADD = Op("add(Tensor x, Tensor y) -> Tensor", dtype="promote",
+cdef Op ADD = Op("add(Tensor x, Tensor y) -> Tensor",
+                 aten="add.Tensor", fixed="*, Scalar alpha=1", dtype="promote",
                  scalar={"bool": "x | y", "number": "x + y"}, is_modular=True,
                  takes_numbers_only=True)
 
@@ -86,7 +87,7 @@ def add_operator_(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- add_scaled
-cdef Op ADD_SCALED = Op("add_scaled(Tensor x, Tensor y, Scalar alpha) -> Tensor",
+cdef Op ADD_SCALED = Op("add_scaled(Tensor x, Tensor y, Scalar alpha) -> Tensor", aten=None,
                         dtype="promote",
                         scalar={"bool": "x | (alpha & y)",
                                 "floating": "fma@(alpha, y, x)",
@@ -114,7 +115,7 @@ cdef object checked_alpha(str where, object x, object y, object alpha):
 
 
 # ---------------------------------------------------------------- sub_scaled
-cdef Op SUB_SCALED = Op("sub_scaled(Tensor x, Tensor y, Scalar alpha) -> Tensor",
+cdef Op SUB_SCALED = Op("sub_scaled(Tensor x, Tensor y, Scalar alpha) -> Tensor", aten=None,
                         dtype="promote",
                         scalar={"floating": "fma@(-alpha, y, x)",
                                 "integer": "(T)-alpha * y + x"},
@@ -130,9 +131,9 @@ def sub_scaled_derivative_y(grad, alpha):
 
 
 # ---------------------------------------------------------------- sub
-cdef Op SUB = Op("sub(Tensor x, Tensor y) -> Tensor", dtype="promote",
-                 scalar={"number": "x - y"}, is_modular=True,
-                 takes_numbers_only=True)
+cdef Op SUB = Op("sub(Tensor x, Tensor y) -> Tensor",
+                 aten="sub.Tensor", fixed="*, Scalar alpha=1", dtype="promote",
+                 scalar={"number": "x - y"}, is_modular=True, takes_numbers_only=True)
 
 @SUB.derivative("x")
 def sub_derivative_x(grad):
@@ -191,7 +192,8 @@ def rsub(TensorBase input not None, other, alpha=1):
         return run_binary(RSUB, input, other)
     return sub(other, input, alpha=alpha)
 
-cdef Op RSUB = Op("rsub(Tensor x, Tensor y) -> Tensor", dtype="promote",
+cdef Op RSUB = Op("rsub(Tensor x, Tensor y) -> Tensor",
+                  aten="rsub.Tensor", fixed="*, Scalar alpha=1", dtype="promote",
                   scalar={"number": "y - x"}, is_modular=True, node="RsubBackward1")
 
 @RSUB.derivative("x")
@@ -225,7 +227,7 @@ def sub_operator_(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- mul
-cdef Op MUL = Op("mul(Tensor x, Tensor y) -> Tensor", dtype="promote",
+cdef Op MUL = Op("mul(Tensor x, Tensor y) -> Tensor", aten="mul.Tensor", dtype="promote",
                  scalar={"bool": "x & y", "number": "x * y"}, is_modular=True,
                  takes_numbers_only=True)
 

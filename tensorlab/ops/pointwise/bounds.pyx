@@ -18,7 +18,8 @@ cdef extern from "bounds_loops.h":          # made from the expressions below: _
 
 
 # ---------------------------------------------------------------- clamp
-cdef Op CLAMP = Op("clamp(Tensor x, Tensor min, Tensor max) -> Tensor", dtype="promote",
+cdef Op CLAMP = Op("clamp(Tensor x, Tensor min, Tensor max) -> Tensor",
+                   aten=None, dtype="promote",
                    scalar={"number": "clamp#(x, min, max)"}, node="ClampBackward1")
 
 @CLAMP.derivative("x")
@@ -91,11 +92,12 @@ def clamp_backward_derivative(grad, x, min, max):
 
 
 # ---------------------------------------------------------------- clamp_min
-cdef Op CLAMP_MIN = Op("clamp_min(Tensor x, Tensor min) -> Tensor", dtype="promote",
+cdef Op CLAMP_MIN = Op("clamp_min(Tensor x, Tensor min) -> Tensor",
+                       aten="clamp_min.Tensor", dtype="promote",
                        scalar="at_least#(x, min)", wraps_numbers=False)
 
 # The same, as clamp runs it with this bound alone: PyTorch's node has another name then.
-cdef Op CLAMP_LOW = Op("clamp_low(Tensor x, Tensor min) -> Tensor", dtype="promote",
+cdef Op CLAMP_LOW = Op("clamp_low(Tensor x, Tensor min) -> Tensor", aten=None, dtype="promote",
                        scalar="at_least#(x, min)", node="ClampBackward1", wraps_numbers=False)
 
 @CLAMP_LOW.derivative("x")
@@ -123,11 +125,13 @@ def clamp_min_(TensorBase input not None, min):
 
 
 # ---------------------------------------------------------------- clamp_max
-cdef Op CLAMP_MAX = Op("clamp_max(Tensor x, Tensor max) -> Tensor", dtype="promote",
+cdef Op CLAMP_MAX = Op("clamp_max(Tensor x, Tensor max) -> Tensor",
+                       aten="clamp_max.Tensor", dtype="promote",
                        scalar="at_most#(x, max)", wraps_numbers=False)
 
 # The same, as clamp runs it with this bound alone: PyTorch's node has another name then.
-cdef Op CLAMP_HIGH = Op("clamp_high(Tensor x, Tensor max) -> Tensor", dtype="promote",
+cdef Op CLAMP_HIGH = Op("clamp_high(Tensor x, Tensor max) -> Tensor",
+                        aten=None, dtype="promote",
                         scalar="at_most#(x, max)", node="ClampBackward1", wraps_numbers=False)
 
 @CLAMP_HIGH.derivative("x")
@@ -155,7 +159,7 @@ def clamp_max_(TensorBase input not None, max):
 
 
 # ---------------------------------------------------------------- keep_grad
-cdef Op KEEP_GRAD = Op("keep_grad(Tensor low, Tensor high, Tensor grad) -> Tensor",
+cdef Op KEEP_GRAD = Op("keep_grad(Tensor low, Tensor high, Tensor grad) -> Tensor", aten=None,
                        dtype="promote", scalar={"floating": "low <= high ? grad : 0"})
 
 @KEEP_GRAD.derivative("grad")

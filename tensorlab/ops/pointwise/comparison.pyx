@@ -16,7 +16,8 @@ cdef extern from "comparison_loops.h":      # made from the expressions below: _
 
 
 # ---------------------------------------------------------------- eq
-cdef Op EQ = Op("eq(Tensor x, Tensor y) -> Tensor", dtype="compare", scalar="x == y")
+cdef Op EQ = Op("eq(Tensor x, Tensor y) -> Tensor",
+                aten="eq.Tensor", dtype="compare", scalar="x == y")
 
 def eq(TensorBase input not None, other, *, out=None):
     """Is each element of `input` equal to that of `other`? `input == other`; broadcast, with a result of bools.
@@ -35,7 +36,8 @@ def eq_operator(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- ne
-cdef Op NE = Op("ne(Tensor x, Tensor y) -> Tensor", dtype="compare", scalar="x != y")
+cdef Op NE = Op("ne(Tensor x, Tensor y) -> Tensor",
+                aten="ne.Tensor", dtype="compare", scalar="x != y")
 
 def ne(TensorBase input not None, other, *, out=None):
     """Is each element of `input` different from that of `other`? `input != other`; broadcast, with a result of bools.
@@ -54,7 +56,8 @@ def ne_operator(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- lt
-cdef Op LT = Op("lt(Tensor x, Tensor y) -> Tensor", dtype="compare", scalar="x < y")
+cdef Op LT = Op("lt(Tensor x, Tensor y) -> Tensor",
+                aten="lt.Tensor", dtype="compare", scalar="x < y")
 
 def lt(TensorBase input not None, other, *, out=None):
     """Is each element of `input` less than that of `other`? `input < other`; broadcast, with a result of bools.
@@ -73,7 +76,8 @@ def lt_operator(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- le
-cdef Op LE = Op("le(Tensor x, Tensor y) -> Tensor", dtype="compare", scalar="x <= y")
+cdef Op LE = Op("le(Tensor x, Tensor y) -> Tensor",
+                aten="le.Tensor", dtype="compare", scalar="x <= y")
 
 def le(TensorBase input not None, other, *, out=None):
     """Is each element of `input` at most that of `other`? `input <= other`; broadcast, with a result of bools.
@@ -92,7 +96,8 @@ def le_operator(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- gt
-cdef Op GT = Op("gt(Tensor x, Tensor y) -> Tensor", dtype="compare", scalar="x > y")
+cdef Op GT = Op("gt(Tensor x, Tensor y) -> Tensor",
+                aten="gt.Tensor", dtype="compare", scalar="x > y")
 
 def gt(TensorBase input not None, other, *, out=None):
     """Is each element of `input` greater than that of `other`? `input > other`; broadcast, with a result of bools.
@@ -111,7 +116,8 @@ def gt_operator(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- ge
-cdef Op GE = Op("ge(Tensor x, Tensor y) -> Tensor", dtype="compare", scalar="x >= y")
+cdef Op GE = Op("ge(Tensor x, Tensor y) -> Tensor",
+                aten="ge.Tensor", dtype="compare", scalar="x >= y")
 
 def ge(TensorBase input not None, other, *, out=None):
     """Is each element of `input` at least that of `other`? `input >= other`; broadcast, with a result of bools.
@@ -201,7 +207,8 @@ def isneginf(TensorBase input not None, *, out=None):
 
 # ---------------------------------------------------------------- isclose
 cdef Op ISCLOSE = Op(
-    "isclose(Tensor x, Tensor y, Scalar rtol=1e-05, Scalar atol=1e-08) -> Tensor",
+    "isclose(Tensor x, Tensor y, float rtol=1e-05, float atol=1e-08) -> Tensor",
+    fixed="bool equal_nan=False",
     dtype="compare", scalar={"floating": "is_close#(x, y, rtol, atol)"})
 
 cdef object close(str where, TensorBase x, object y, double rtol, double atol, bint equal_nan):

@@ -27,8 +27,8 @@ cdef extern from "division_loops.h":        # made from the expressions below: _
 
 
 # ---------------------------------------------------------------- div
-cdef Op DIV = Op("div(Tensor x, Tensor y) -> Tensor", dtype="floating", scalar="x / y",
-                 takes_numbers_only=True)
+cdef Op DIV = Op("div(Tensor x, Tensor y) -> Tensor",
+                 aten="div.Tensor", dtype="floating", scalar="x / y", takes_numbers_only=True)
 
 @DIV.derivative("x")
 def div_derivative_x(grad, y):
@@ -151,7 +151,7 @@ cdef int check_divisors(TensorBase y, str where) except -1:
                              f"or replace the zeros first")
     return 0
 
-cdef Op CHECK_DIVISORS = Op("check_divisors(Tensor y, str where) -> Tensor",
+cdef Op CHECK_DIVISORS = Op("check_divisors(Tensor y, str where) -> Tensor", aten=None,
                             checks_values=True)
 
 @CHECK_DIVISORS.infer
@@ -187,7 +187,7 @@ cdef int refuse_zero(str where, object x, object y) except -1:
 
 # ---------------------------------------------------------------- div_floor, behind floor_divide and //
 cdef Op DIV_FLOOR = Op(
-    "div_floor(Tensor x, Tensor y) -> Tensor", dtype="promote",
+    "div_floor(Tensor x, Tensor y) -> Tensor", aten=None, dtype="promote",
     scalar={"floating": Guarded("div_floor_real#(x, y, near_rest#(x, y))",
                                 unless="is_huge_quotient#(x, y)",
                                 otherwise="div_floor_real#(x, y, (T)fmod(x, y))"),
@@ -237,7 +237,7 @@ def floor_divide_operator_(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- div_trunc
-cdef Op DIV_TRUNC = Op("div_trunc(Tensor x, Tensor y) -> Tensor", dtype="promote",
+cdef Op DIV_TRUNC = Op("div_trunc(Tensor x, Tensor y) -> Tensor", aten=None, dtype="promote",
                        scalar={"floating": "trunc@(x / y)",
                                "integer": "div_trunc_integer#(x, y)"},
                        node="DivBackward2")
@@ -253,7 +253,7 @@ def div_trunc_derivative_y(grad):
 
 # ---------------------------------------------------------------- remainder
 cdef Op REMAINDER = Op(
-    "remainder(Tensor x, Tensor y) -> Tensor", dtype="promote",
+    "remainder(Tensor x, Tensor y) -> Tensor", aten="remainder.Tensor", dtype="promote",
     scalar={"floating": Guarded("towards_divisor#(near_rest#(x, y), y)",
                                 unless="is_huge_quotient#(x, y)",
                                 otherwise="towards_divisor#((T)fmod(x, y), y)"),
@@ -302,7 +302,7 @@ def remainder_operator_(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- fmod
-cdef Op FMOD = Op("fmod(Tensor x, Tensor y) -> Tensor", dtype="promote",
+cdef Op FMOD = Op("fmod(Tensor x, Tensor y) -> Tensor", aten="fmod.Tensor", dtype="promote",
                   scalar={"floating": Guarded("near_rest#(x, y)",
                                               unless="is_huge_quotient#(x, y)",
                                               otherwise="(T)fmod(x, y)"),

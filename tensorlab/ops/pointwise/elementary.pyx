@@ -188,6 +188,8 @@ sigmoid_ = inplace_function(SIGMOID, sigmoid)
 
 # ---------------------------------------------------------------- sigmoid_backward
 cdef Op SIGMOID_BACKWARD = Op("sigmoid_backward(Tensor grad, Tensor y) -> Tensor",
+                              public={"grad": "grad_output", "y": "output"},
+                              aten="sigmoid_backward",
                               dtype="floating", scalar="grad * ((T)1 - y) * y")
 
 @SIGMOID_BACKWARD.derivative("grad")
@@ -200,7 +202,7 @@ def sigmoid_backward_derivative_y(grad, grad_, y):
 
 
 # ---------------------------------------------------------------- logit
-cdef Op LOGIT = Op("logit(Tensor x, Scalar eps) -> Tensor", dtype="floating",
+cdef Op LOGIT = Op("logit(Tensor x, Scalar eps) -> Tensor", aten=None, dtype="floating",
                    scalar="logit#(x, eps)", grain=GRAIN, wraps_numbers=False)
 
 @LOGIT.derivative("x")
@@ -299,7 +301,9 @@ tanh_ = inplace_function(TANH, tanh)
 
 
 # ---------------------------------------------------------------- tanh_backward
-cdef Op TANH_BACKWARD = Op("tanh_backward(Tensor grad, Tensor y) -> Tensor", dtype="floating",
+cdef Op TANH_BACKWARD = Op("tanh_backward(Tensor grad, Tensor y) -> Tensor",
+                           public={"grad": "grad_output", "y": "output"},
+                           aten="tanh_backward", dtype="floating",
                            scalar="grad * ((T)1 - y * y)")
 
 @TANH_BACKWARD.derivative("grad")

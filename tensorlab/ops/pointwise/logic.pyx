@@ -102,7 +102,8 @@ def bitwise_not_operator(TensorBase x not None):
 
 
 # ---------------------------------------------------------------- bitwise_and
-cdef Op BITWISE_AND = Op("bitwise_and(Tensor x, Tensor y) -> Tensor", dtype="promote",
+cdef Op BITWISE_AND = Op("bitwise_and(Tensor x, Tensor y) -> Tensor",
+                         aten="bitwise_and.Tensor", dtype="promote",
                          scalar={"whole": "x & y"}, is_modular=True)
 
 def bitwise_and(input, other, *, out=None):
@@ -131,7 +132,8 @@ def bitwise_and_operator_(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- bitwise_or
-cdef Op BITWISE_OR = Op("bitwise_or(Tensor x, Tensor y) -> Tensor", dtype="promote",
+cdef Op BITWISE_OR = Op("bitwise_or(Tensor x, Tensor y) -> Tensor",
+                        aten="bitwise_or.Tensor", dtype="promote",
                         scalar={"whole": "x | y"}, is_modular=True)
 
 def bitwise_or(input, other, *, out=None):
@@ -160,7 +162,8 @@ def bitwise_or_operator_(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- bitwise_xor
-cdef Op BITWISE_XOR = Op("bitwise_xor(Tensor x, Tensor y) -> Tensor", dtype="promote",
+cdef Op BITWISE_XOR = Op("bitwise_xor(Tensor x, Tensor y) -> Tensor",
+                         aten="bitwise_xor.Tensor", dtype="promote",
                          scalar={"whole": "x ^ y"}, is_modular=True)
 
 def bitwise_xor(input, other, *, out=None):
@@ -190,6 +193,7 @@ def bitwise_xor_operator_(TensorBase x not None, y):
 
 # ---------------------------------------------------------------- bitwise_left_shift
 cdef Op BITWISE_LEFT_SHIFT = Op("bitwise_left_shift(Tensor x, Tensor y) -> Tensor",
+                                aten="bitwise_left_shift.Tensor",
                                 dtype="promote", scalar={"integer": "left_shift#(x, y)"})
 
 def bitwise_left_shift(input, other, *, out=None):
@@ -223,6 +227,7 @@ def bitwise_left_shift_operator_(TensorBase x not None, y):
 
 # ---------------------------------------------------------------- bitwise_right_shift
 cdef Op BITWISE_RIGHT_SHIFT = Op("bitwise_right_shift(Tensor x, Tensor y) -> Tensor",
+                                 aten="bitwise_right_shift.Tensor",
                                  dtype="promote", scalar={"integer": "right_shift#(x, y)"})
 
 def bitwise_right_shift(input, other, *, out=None):

@@ -76,7 +76,7 @@ def relu6(TensorBase input not None, bint inplace=False):
 # ---------------------------------------------------------------- hardtanh_backward
 cdef Op HARDTANH_BACKWARD = Op(
     "hardtanh_backward(Tensor grad, Tensor x, Scalar min_val, Scalar max_val) -> Tensor",
-    dtype="promote",
+    public={"grad": "grad_output"}, aten="hardtanh_backward", dtype="promote",
     scalar={"floating": "(x > min_val) & (x < max_val) ? grad : 0"})
 
 @HARDTANH_BACKWARD.derivative("grad")
@@ -129,7 +129,7 @@ def hardswish(TensorBase input not None, bint inplace=False):
 # ---------------------------------------------------------------- hardswish_backward
 cdef Op HARDSWISH_BACKWARD = Op(
     "hardswish_backward(Tensor grad, Tensor x) -> Tensor",
-    dtype="promote",
+    public={"grad": "grad_output"}, aten="hardswish_backward", dtype="promote",
     scalar={"floating": "x <= -3 ? 0 : x < 3 ? grad * (x / (T)3 + (T)0.5) : grad"})
 
 @HARDSWISH_BACKWARD.derivative("grad")
@@ -173,7 +173,7 @@ def threshold_(TensorBase input not None, threshold, value):
 # ---------------------------------------------------------------- threshold_backward
 cdef Op THRESHOLD_BACKWARD = Op(
     "threshold_backward(Tensor grad, Tensor x, Scalar threshold) -> Tensor",
-    dtype="promote",
+    public={"grad": "grad_output"}, aten="threshold_backward", dtype="promote",
     scalar={"floating": "x <= threshold ? 0 : grad"})
 
 @THRESHOLD_BACKWARD.derivative("grad")

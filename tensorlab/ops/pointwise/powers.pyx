@@ -11,7 +11,7 @@ from tensorlab._core.dispatch.dispatch cimport (
     run_unary,
     run_unary_inplace,
 )
-from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
+from tensorlab._core.dispatch.op cimport NamedLoops, Op, inplace_op, set_loops
 from tensorlab._core.dispatch.operands cimport check_fits, is_operand
 from tensorlab._core.dispatch.out_argument cimport check_out_dtype
 from tensorlab._core.dtypes cimport BOOL, FLOAT64, INEXACT, dtype_object, is_in
@@ -28,10 +28,12 @@ cdef extern from "powers_loops.h":          # made from the expressions below: _
 
 
 # ---------------------------------------------------------------- pow
-cdef Op POW = Op("pow(Tensor x, Tensor exponent) -> Tensor", dtype="promote",
+cdef Op POW = Op("pow(Tensor x, Tensor exponent) -> Tensor",
+                 aten="pow.Tensor_Tensor", dtype="promote",
                  scalar={"floating": "pow_real#(x, exponent)",
                          "integer": "pow_integer#(x, exponent)"},
                  grain=4096, wraps_numbers=False)
+inplace_op(POW).aten = "pow_.Tensor"
 
 @POW.derivative("x")
 def pow_derivative_x(grad, x, exponent):
@@ -54,7 +56,7 @@ def pow_derivative_exponent(grad, x, exponent, out):
 
 
 # ---------------------------------------------------------------- pow of a number
-cdef Op POW_OF_NUMBER = Op("pow_of_number(Tensor exponent, Scalar x) -> Tensor",
+cdef Op POW_OF_NUMBER = Op("pow_of_number(Tensor exponent, Scalar x) -> Tensor", aten=None,
                            dtype="promote",
                            scalar={"floating": "pow_real#(x, exponent)",
                                    "integer": "pow_integer#(x, exponent)"},
@@ -76,21 +78,23 @@ cdef Op SQUARE = Op("square(Tensor x) -> Tensor", dtype="promote", scalar={"numb
 def square_derivative(grad, x):
     return grad * (x * 2)
 
-cdef Op CUBE = Op("pow_3(Tensor x) -> Tensor", dtype="promote", scalar={"number": "x * x * x"},
+cdef Op CUBE = Op("pow_3(Tensor x) -> Tensor",
+                  aten=None, dtype="promote", scalar={"number": "x * x * x"},
                   node="PowBackward0", constants={"exponent": 3})
 
 @CUBE.derivative("x")
 def cube_derivative(grad, x):
     return grad * (run_unary(SQUARE, x) * 3)
 
-cdef Op ROOT = Op("pow_half(Tensor x) -> Tensor", dtype="floating", scalar="tl_sqrt@(x)",
+cdef Op ROOT = Op("pow_half(Tensor x) -> Tensor",
+                  aten=None, dtype="floating", scalar="tl_sqrt@(x)",
                   node="PowBackward0", constants={"exponent": 0.5})
 
 @ROOT.derivative("x")
 def root_derivative(grad, x):
     return grad * (run_unary(INVERSE_ROOT, x) * 0.5)
 
-cdef Op INVERSE_ROOT = Op("pow_minus_half(Tensor x) -> Tensor", dtype="floating",
+cdef Op INVERSE_ROOT = Op("pow_minus_half(Tensor x) -> Tensor", aten=None, dtype="floating",
                           scalar="tl_rsqrt@(x)", node="PowBackward0",
                           constants={"exponent": -0.5})
 
@@ -98,14 +102,15 @@ cdef Op INVERSE_ROOT = Op("pow_minus_half(Tensor x) -> Tensor", dtype="floating"
 def inverse_root_derivative(grad, x):
     return grad * (x ** -1.5 * -0.5)
 
-cdef Op INVERSE = Op("pow_minus_1(Tensor x) -> Tensor", dtype="floating", scalar="(T)1 / x",
+cdef Op INVERSE = Op("pow_minus_1(Tensor x) -> Tensor",
+                     aten=None, dtype="floating", scalar="(T)1 / x",
                      node="PowBackward0", constants={"exponent": -1})
 
 @INVERSE.derivative("x")
 def inverse_derivative(grad, x):
     return grad * -run_unary(INVERSE_SQUARE, x)
 
-cdef Op INVERSE_SQUARE = Op("pow_minus_2(Tensor x) -> Tensor", dtype="floating",
+cdef Op INVERSE_SQUARE = Op("pow_minus_2(Tensor x) -> Tensor", aten=None, dtype="floating",
                             scalar="(T)1 / (x * x)", node="PowBackward0",
                             constants={"exponent": -2})
 

@@ -145,21 +145,21 @@ def leaky_relu_backward_derivative_slope(grad, grad_, x):
 
 
 # ---------------------------------------------------------------- elu, selu, celu
-cdef Op ELU = Op("elu(Tensor x, Scalar negative, Scalar positive, Scalar rate) -> Tensor",
+cdef Op ELU = Op("elu(Tensor x, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
                  dtype="promote",
-                 scalar={"floating": "elu#(x, negative, positive, rate)"},
+                 scalar={"floating": "elu#(x, alpha, scale, input_scale)"},
                  grain=GRAIN)
 
 @ELU.derivative("x")
-def elu_derivative(grad, x, negative, positive, rate):
-    return grad * run_quaternary(ELU_SLOPE, x, negative * rate, positive, rate)
+def elu_derivative(grad, x, alpha, scale, input_scale):
+    return grad * run_quaternary(ELU_SLOPE, x, alpha * scale * input_scale, scale, input_scale)
 
-cdef object run_elu(str where, TensorBase x, double negative, double positive, double rate, bint inplace):
-    """negative * (exp(rate * x) - 1) up to 0, and positive * x above"""
+cdef object run_elu(str where, TensorBase x, double alpha, double scale, double input_scale, bint inplace):
+    """scale * x where that is positive, scale * alpha * (exp(input_scale * x) - 1) elsewhere"""
     check_dtype(where, x, FLOATING)
     if inplace:
-        return run_quaternary_inplace(ELU, x, negative, positive, rate)
-    return run_quaternary(ELU, x, negative, positive, rate)
+        return run_quaternary_inplace(ELU, x, alpha, scale, input_scale)
+    return run_quaternary(ELU, x, alpha, scale, input_scale)
 
 def elu(TensorBase input not None, double alpha=1.0, bint inplace=False):
     """x where it is positive, `alpha * (exp(x) - 1)` elsewhere.
@@ -188,11 +188,11 @@ def selu(TensorBase input not None, bint inplace=False):
     >>> tensorlab.selu(tensorlab.tensor([-1., 2.]))
     tensor([-1.1113,  2.1014])
     """
-    return run_elu("selu", input, SELU_ALPHA * SELU_SCALE, SELU_SCALE, 1, inplace)
+    return run_elu("selu", input, SELU_ALPHA, SELU_SCALE, 1, inplace)
 
 def selu_(TensorBase input not None):
     """`selu`, written over `input`."""
-    return run_elu("selu_", input, SELU_ALPHA * SELU_SCALE, SELU_SCALE, 1, True)
+    return run_elu("selu_", input, SELU_ALPHA, SELU_SCALE, 1, True)
 
 def celu(TensorBase input not None, double alpha=1.0, bint inplace=False):
     """x where it is positive, `alpha * (exp(x / alpha) - 1)` elsewhere: smooth at 0 for every `alpha`.
@@ -214,7 +214,7 @@ def celu_(TensorBase input not None, double alpha=1.0):
 
 # ---------------------------------------------------------------- elu_slope
 cdef Op ELU_SLOPE = Op(
-    "elu_slope(Tensor x, Scalar negative, Scalar positive, Scalar rate) -> Tensor",
+    "elu_slope(Tensor x, Scalar negative, Scalar positive, Scalar rate) -> Tensor", aten=None,
     dtype="promote",
     scalar={"floating": "elu_slope#(x, negative, positive, rate)"},
     grain=GRAIN)

@@ -92,7 +92,7 @@ def round_derivative(grad):
     return zeros_like(grad)
 
 cdef Op ROUND_DECIMALS = Op(
-    "round_decimals(Tensor x, Scalar factor, Scalar divisor) -> Tensor",
+    "round_decimals(Tensor x, Scalar factor, Scalar divisor) -> Tensor", aten=None,
     dtype="promote",
     scalar={"floating": "rint@(x * factor / divisor) / factor * divisor"},
     node="RoundBackward1", exact_out=True)
@@ -156,7 +156,7 @@ frac_ = inplace_function(FRAC, frac)
 
 # ---------------------------------------------------------------- nan_to_num
 cdef Op NAN_TO_NUM = Op(
-    "nan_to_num(Tensor x, Scalar nan, Scalar posinf, Scalar neginf) -> Tensor",
+    "nan_to_num(Tensor x, Scalar nan, Scalar posinf, Scalar neginf) -> Tensor", aten=None,
     dtype="promote",
     scalar={"floating": "nan_to_num#(x, nan, posinf, neginf)",
             "any": "x"},

@@ -1,6 +1,6 @@
 """Signs, neighbours and parts of numbers: abs, sign, copysign, signbit, heaviside, nextafter, frexp, ldexp, angle, gcd, lcm."""
 from tensorlab._core.dispatch.dispatch cimport run_binary, run_binary_inplace, run_unary
-from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
+from tensorlab._core.dispatch.op cimport NamedLoops, Op, inplace_op, set_loops
 from tensorlab._core.dispatch.out_argument cimport NO_PARTIAL_OVERLAP, store_outs
 from tensorlab._core.dtypes cimport FLOATING, is_in
 from tensorlab._core.tensor cimport TensorBase
@@ -58,7 +58,8 @@ sign_ = inplace_function(SIGN, sign)
 
 
 # ---------------------------------------------------------------- copysign
-cdef Op COPYSIGN = Op("copysign(Tensor x, Tensor y) -> Tensor", dtype="floating",
+cdef Op COPYSIGN = Op("copysign(Tensor x, Tensor y) -> Tensor",
+                      aten="copysign.Tensor", dtype="floating",
                       scalar="copysign@(x, y)", node="CopysignBackward1")
 
 @COPYSIGN.derivative("x")
@@ -162,14 +163,14 @@ nextafter_ = inplace_function(NEXTAFTER, nextafter, tensors_only=True)
 
 
 # ---------------------------------------------------------------- frexp, ldexp
-cdef Op MANTISSA = Op("mantissa(Tensor x) -> Tensor", dtype="promote",
+cdef Op MANTISSA = Op("mantissa(Tensor x) -> Tensor", aten=None, dtype="promote",
                       scalar={"floating": "mantissa#(x)"}, node="FrexpBackward0")
 
 @MANTISSA.derivative("x")
 def mantissa_derivative(grad, x):
     return grad / run_unary(EXPONENT, x.detach()).exp2()
 
-cdef Op EXPONENT = Op("exponent(Tensor x) -> Tensor", dtype="promote",
+cdef Op EXPONENT = Op("exponent(Tensor x) -> Tensor", aten=None, dtype="promote",
                       scalar={"floating": "exponent#(x)"})
 
 FrexpResult = collections.namedtuple("FrexpResult", ["mantissa", "exponent"])
@@ -191,7 +192,7 @@ def frexp(TensorBase input not None, *, out=None):
     results = run_unary(MANTISSA, input), exponent.to(DTYPES[4])
     return FrexpResult(*(results if out is None else store_outs("frexp", results, out, (input,), NO_PARTIAL_OVERLAP)))
 
-cdef Op LDEXP = Op("ldexp(Tensor x, Tensor y) -> Tensor", dtype="floating",
+cdef Op LDEXP = Op("ldexp(Tensor x, Tensor y) -> Tensor", aten="ldexp.Tensor", dtype="floating",
                    scalar="x * (T)exp2(y)", grain=8192)
 
 @LDEXP.derivative("x")
@@ -212,6 +213,7 @@ def ldexp(TensorBase input not None, TensorBase other not None, *, out=None):
     return run_binary(LDEXP, input, other, out)
 
 ldexp_ = inplace_function(LDEXP, ldexp, tensors_only=True)
+inplace_op(LDEXP).aten = "ldexp_"
 
 
 # ---------------------------------------------------------------- angle

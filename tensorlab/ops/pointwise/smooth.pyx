@@ -25,7 +25,8 @@ cdef enum:
 
 
 # ---------------------------------------------------------------- gelu
-cdef Op GELU = Op("gelu(Tensor x) -> Tensor", dtype="promote",
+cdef Op GELU = Op("gelu(Tensor x) -> Tensor",
+                  fixed='*, str approximate="none"', dtype="promote",
                   scalar={"floating": "tl_gelu@(x)"}, grain=GRAIN, exact_out=True)
 
 @GELU.derivative("x")
@@ -70,7 +71,7 @@ def gelu_backward_derivative_x(grad, grad_, x):
 cdef double TANH_RATE = 0.7978845608028654          # sqrt(2 / pi)
 cdef double TANH_CUBIC = 0.044715
 
-cdef Op GELU_TANH = Op("gelu_tanh(Tensor x) -> Tensor", dtype="promote",
+cdef Op GELU_TANH = Op("gelu_tanh(Tensor x) -> Tensor", aten=None, dtype="promote",
                        scalar={"floating": "gelu_tanh#(x)"},
                        node="GeluBackward0", grain=GRAIN, exact_out=True)
 
@@ -119,7 +120,9 @@ def silu(TensorBase input not None, bint inplace=False):
 
 
 # ---------------------------------------------------------------- silu_backward
-cdef Op SILU_BACKWARD = Op("silu_backward(Tensor grad, Tensor x) -> Tensor", dtype="promote",
+cdef Op SILU_BACKWARD = Op("silu_backward(Tensor grad, Tensor x) -> Tensor",
+                           public={"grad": "grad_output"},
+                           aten="silu_backward", dtype="promote",
                            scalar={"floating": "silu_backward#(grad, x)"}, grain=GRAIN)
 
 @SILU_BACKWARD.derivative("grad")
@@ -153,7 +156,9 @@ def mish(TensorBase input not None, bint inplace=False):
 
 
 # ---------------------------------------------------------------- mish_backward
-cdef Op MISH_BACKWARD = Op("mish_backward(Tensor grad, Tensor x) -> Tensor", dtype="promote",
+cdef Op MISH_BACKWARD = Op("mish_backward(Tensor grad, Tensor x) -> Tensor",
+                           public={"grad": "grad_output"},
+                           aten="mish_backward", dtype="promote",
                            scalar={"floating": "mish_backward#(grad, x)"}, grain=GRAIN)
 
 @MISH_BACKWARD.derivative("grad")
@@ -194,7 +199,7 @@ def softplus(TensorBase input not None, double beta=1, double threshold=20, *, o
 # ---------------------------------------------------------------- softplus_backward
 cdef Op SOFTPLUS_BACKWARD = Op(
     "softplus_backward(Tensor grad, Tensor x, Scalar beta, Scalar threshold) -> Tensor",
-    dtype="promote",
+    public={"grad": "grad_output"}, aten="softplus_backward", dtype="promote",
     scalar={"floating": "x * beta > threshold ? grad : grad * tl_sigmoid@(x * beta)"},
     grain=GRAIN)
 

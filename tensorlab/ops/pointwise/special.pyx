@@ -61,7 +61,7 @@ erfc_ = inplace_function(ERFC, erfc)
 
 
 # ---------------------------------------------------------------- ndtr
-cdef Op NDTR = Op("ndtr(Tensor x) -> Tensor", dtype="floating",
+cdef Op NDTR = Op("ndtr(Tensor x) -> Tensor", aten="special_ndtr", dtype="floating",
                   scalar="(T)(0.5 * erfc(-0.70710678118654752440 * x))", grain=GRAIN)
 
 @NDTR.derivative("x")
@@ -147,7 +147,7 @@ digamma_ = inplace_function(DIGAMMA, digamma)
 
 
 # ---------------------------------------------------------------- polygamma
-cdef Op POLYGAMMA = Op("polygamma(Tensor x, Scalar n) -> Tensor", dtype="floating",
+cdef Op POLYGAMMA = Op("polygamma(Tensor x, Scalar n) -> Tensor", aten=None, dtype="floating",
                        scalar="(T)polygamma(x, n)", grain=GRAIN, wraps_numbers=False)
 
 @POLYGAMMA.derivative("x")
@@ -230,7 +230,8 @@ cdef void i1_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>scipy_i1(x[i], 0)
 
-cdef Op I1 = Op("i1(Tensor x) -> Tensor", dtype="floating", grain=GRAIN, node="SpecialI1Backward0")
+cdef Op I1 = Op("i1(Tensor x) -> Tensor",
+                aten="special_i1", dtype="floating", grain=GRAIN, node="SpecialI1Backward0")
 floating_loops(I1, &i1_loop[float], &i1_loop[double])
 
 @I1.derivative("x")
@@ -248,7 +249,7 @@ def i1(TensorBase input not None, *, out=None):
 
 
 # ---------------------------------------------------------------- xlogy
-cdef Op XLOGY = Op("xlogy(Tensor x, Tensor y) -> Tensor", dtype="floating",
+cdef Op XLOGY = Op("xlogy(Tensor x, Tensor y) -> Tensor", aten="xlogy.Tensor", dtype="floating",
                    scalar="xlogy#(x, y)", grain=GRAIN,
                    node="XlogyBackward2")
 

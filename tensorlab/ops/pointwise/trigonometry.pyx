@@ -219,8 +219,8 @@ sinc_ = inplace_function(SINC, sinc)
 
 
 # ---------------------------------------------------------------- degrees and radians
-cdef Op SCALE = Op("scale_angle(Tensor x, Scalar factor) -> Tensor", dtype="floating",
-                   scalar="x * factor", node="MulBackward0")
+cdef Op SCALE = Op("scale_angle(Tensor x, Scalar factor) -> Tensor",
+                   aten=None, dtype="floating", scalar="x * factor", node="MulBackward0")
 
 @SCALE.derivative("x")
 def scale_derivative(grad, factor):

@@ -129,7 +129,8 @@ def addcdiv_(TensorBase input not None, tensor1, tensor2, late=None, *, value=1)
 
 
 # ---------------------------------------------------------------- lerp
-cdef Op LERP = Op("lerp(Tensor x, Tensor end, Tensor weight) -> Tensor", dtype="promote",
+cdef Op LERP = Op("lerp(Tensor x, Tensor end, Tensor weight) -> Tensor",
+                  aten="lerp.Tensor", dtype="promote",
                   scalar={"floating": "lerp#(x, end, weight)"})
 
 @LERP.derivative("x")

@@ -20,6 +20,7 @@ from tensorlab.ops.pooling.windows cimport (
     check_filled,
     describe,
     ints_for_axes,
+    ints_beside,
     ints_of,
     lengths_of,
     run_planes,
@@ -134,10 +135,12 @@ cdef int check_gradient(TensorBase grad, tuple windows, str where) except -1:
 
 
 # ---------------------------------------------------------------- avg_pool1d, avg_pool2d, avg_pool3d
-cdef Op AVG_POOL2D = Op("avg_pool2d(Tensor x, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, "
-                        "bool count_include_pad, int? divisor_override) -> Tensor")
-cdef Op AVG_POOL3D = Op("avg_pool3d(Tensor x, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, "
-                        "bool count_include_pad, int? divisor_override) -> Tensor")
+cdef Op AVG_POOL2D = Op("avg_pool2d(Tensor x, int[] kernel_size, int[] stride=[], "
+                        "int[] padding=0, bool ceil_mode=False, bool count_include_pad=True, "
+                        "int? divisor_override=None) -> Tensor")
+cdef Op AVG_POOL3D = Op("avg_pool3d(Tensor x, int[] kernel_size, int[] stride=[], "
+                        "int[] padding=0, bool ceil_mode=False, bool count_include_pad=True, "
+                        "int? divisor_override=None) -> Tensor")
 cdef Op AVG_POOL_BACKWARD = Op("avg_pool_backward(Tensor grad, int[] sizes, int[] kernel_size, int[] stride, "
                                "int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor")
 
@@ -151,8 +154,8 @@ cdef tuple mean_windows(TensorBase x, tuple sizes, object kernel_size, object st
     check_dtype(where, x, FLOATING | 1 << INT64)
     if divisor_override == 0:
         raise ShapeError(f"{where}: divisor_override is 0; give a number to divide by, or leave it out")
-    windows = windows_of(sizes or axis_sizes(x, axes), kernels, ints_of(stride), ints_of(padding), (1,) * axes, ceil_mode,
-                         count_include_pad, where)
+    windows = windows_of(sizes or axis_sizes(x, axes), kernels, ints_beside(kernels, stride), ints_beside(kernels, padding),
+                         (1,) * axes, ceil_mode, count_include_pad, where)
     check_filled(x, axes, where)
     return windows
 

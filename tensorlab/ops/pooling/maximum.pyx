@@ -31,6 +31,7 @@ from tensorlab.ops.pooling.windows cimport (
     check_filled,
     describe,
     ints_for_axes,
+    ints_beside,
     ints_of,
     lengths_of,
     run_planes,
@@ -231,11 +232,15 @@ def to_places(grad, indices, x_shape, axes):
 
 
 # ---------------------------------------------------------------- max_pool1d, max_pool2d, max_pool3d
-cdef Op MAX_POOL2D = Op("max_pool2d(Tensor x, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> "
-                        "(Tensor values, Tensor indices)", node="MaxPool2DWithIndicesBackward0",
+cdef Op MAX_POOL2D = Op("max_pool2d(Tensor x, int[] kernel_size, int[] stride=[], "
+                        "int[] padding=0, int[] dilation=1, "
+                        "bool ceil_mode=False) -> (Tensor values, Tensor indices)",
+                        aten="max_pool2d_with_indices", node="MaxPool2DWithIndicesBackward0",
                         public={"indices": "result1"}, differentiable=1)
-cdef Op MAX_POOL3D = Op("max_pool3d(Tensor x, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> "
-                        "(Tensor values, Tensor indices)", node="MaxPool3DWithIndicesBackward0",
+cdef Op MAX_POOL3D = Op("max_pool3d(Tensor x, int[] kernel_size, int[] stride=[], "
+                        "int[] padding=0, int[] dilation=1, "
+                        "bool ceil_mode=False) -> (Tensor values, Tensor indices)",
+                        aten="max_pool3d_with_indices", node="MaxPool3DWithIndicesBackward0",
                         public={"indices": "result1"}, differentiable=1)
 
 cdef tuple max_windows(TensorBase x, object kernel_size, object stride, object padding, object dilation, object ceil_mode):
@@ -245,8 +250,8 @@ cdef tuple max_windows(TensorBase x, object kernel_size, object stride, object p
     cdef str where = f"max_pool{axes}d"
     check_axes(x, axes, where)
     check_dtype(where, x, INTEGRAL | FLOATING)
-    windows = windows_of(axis_sizes(x, axes), kernels, ints_of(stride), ints_of(padding), ints_of(dilation), ceil_mode, False,
-                         where)
+    windows = windows_of(axis_sizes(x, axes), kernels, ints_beside(kernels, stride), ints_beside(kernels, padding),
+                         ints_beside(kernels, dilation), ceil_mode, False, where)
     check_filled(x, axes, where)
     return windows
 
@@ -259,14 +264,15 @@ def max_pool_infer(TensorBase x, kernel_size, stride, padding, dilation, ceil_mo
 @MAX_POOL2D.kernel
 def max_pool_kernel(TensorBase values, TensorBase indices, TensorBase x, kernel_size, stride, padding, dilation, ceil_mode):
     windows = max_windows(x, kernel_size, stride, padding, dilation, ceil_mode)
-    max_of_windows(values, indices, x, windows, lengths_of(windows), ints_of(dilation), False)
+    max_of_windows(values, indices, x, windows, lengths_of(windows), ints_beside(kernel_size, dilation), False)
 
 @MAX_POOL2D.derivative("x")
 @MAX_POOL3D.derivative("x")
 def max_pool_derivative(grad, x_shape, indices, kernel_size, padding, dilation):
     """Each window's gradient goes to the place that its number came from; that of a window of padding goes nowhere."""
     axes = len(kernel_size)
-    if max(padding) > 0 and max(dilation) > 1:      # only a wide step can miss the image
+    # only a wide step can miss the image
+    if max(ints_beside(kernel_size, padding)) > 0 and max(ints_beside(kernel_size, dilation)) > 1:
         size = x_shape[-axes:].numel()
         grad = grad.masked_fill(indices >= size, 0)
         indices = indices.clamp(max=size - 1)

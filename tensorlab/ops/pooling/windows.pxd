@@ -37,6 +37,7 @@ cdef TensorBase int_table(ssize n)
 cdef tuple lengths_of(tuple windows)
 cdef tuple axis_sizes(TensorBase x, int axes)
 cdef tuple ints_of(object given)
+cdef tuple ints_beside(object kernel_size, object given)
 cdef tuple ints_for_axes(object given, int axes, str where, str name)
 cdef tuple strides_or_kernels(object stride, tuple kernels, str where)
 cdef int check_axes(TensorBase x, int axes, str where) except -1

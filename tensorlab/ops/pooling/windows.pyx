@@ -104,6 +104,16 @@ cdef tuple ints_of(object given):
     return ints
 
 
+cdef tuple ints_beside(object kernel_size, object given):
+    """The ints of an op's argument beside the kernel: one for each axis, or one for all. None at all are the kernel's."""
+    cdef tuple ints = plain_ints(tuple(given)) if isinstance(given, (tuple, list)) else (given,) * len(kernel_size)
+    if len(ints) == 0:
+        return ints_of(kernel_size)
+    if len(ints) != len(kernel_size):
+        raise ShapeError(f"pooling: {ints} must have {len(kernel_size)} numbers, one for each axis")
+    return ints
+
+
 cdef tuple ints_for_axes(object given, int axes, str where, str name):
     """One int for all axes, or one for each."""
     cdef object read = plain_ints(given)

@@ -410,8 +410,8 @@ cdef int check_shape(TensorBase x, str name, int ndim, ssize rows, ssize columns
 
 # ---------------------------------------------------------------- recurrent_layer
 cdef Op RECURRENT_LAYER = Op("recurrent_layer(Tensor[] tensors, str kind, bool has_bias, bool is_reverse, int[] batch_sizes) -> "
-                             "(Tensor hidden, Tensor last, Tensor last_cell, Tensor gates, Tensor cells)", differentiable=3,
-                             checks_values=True)
+                             "(Tensor hidden, Tensor last, Tensor last_cell, Tensor gates, Tensor cells)",
+                             aten=None, differentiable=3, checks_values=True)
 
 cdef tuple recurrent_layer_result(object tensors, object kind, object has_bias, object is_reverse, object batch_sizes):
     """New tensors for the results: those that users see have the type of the input."""

@@ -257,6 +257,33 @@ def test_as_strided_of_an_input_must_begin_and_stay_where_the_input_is():
         )
 
 
+def written(x):
+    y = x * 1
+    part = y[1:]
+    part.mul_(2)
+    return part
+
+
+@pytest.mark.parametrize("offset", [None, 0, 3])
+def test_as_strided_of_what_was_written_counts_from_the_start_of_the_storage(offset):
+    def program(x):
+        return written(x).as_strided((2,), (1,), offset) + 0
+
+    recorded = record_program(program, lambda: [tensorlab.arange(5.0)])
+    assert_forward(recorded, functionalize(recorded.graph))
+    compiled, x = tensorlab.compile(program), tensorlab.arange(5.0)
+    for _ in range(3):
+        assert compiled(x).tolist() == program(x).tolist()
+
+
+def test_as_strided_without_an_offset_is_refused_if_it_is_called_as_an_op():
+    recorded = record_program(
+        lambda x: REGISTRY["as_strided"](written(x), (2,), (1,)), lambda: [tensorlab.arange(5.0)]
+    )
+    with pytest.raises(CannotCompile, match="storage offset of the tensor"):
+        functionalize(recorded.graph)
+
+
 def test_inputs_whose_memory_is_shared_may_be_read_but_not_written():
     functional_of(lambda x, y: x + y.t(), shared=[{0, 1}])
     recorded = record_program(lambda x, y: y.add_(1), inputs)

@@ -303,8 +303,7 @@ def test_verbose_prints_the_nodes(tmp_path, capsys):
         "input/input = IO Node() -> (1, 3)",
         "Linear/weight = Parameter() -> (2, 3)",
         "Linear/bias = Parameter() -> (2,)",
-        "Linear/linear = linear(input/input, Linear/weight, Linear/bias, weight_is_row_major=True) ->"
-        " (1, 2)",
+        "Linear/linear = linear(input/input, Linear/weight, Linear/bias) -> (1, 2)",
         "output/output.1 = IO Node(Linear/linear) -> (1, 2)",
     ]
 
