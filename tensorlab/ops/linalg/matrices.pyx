@@ -71,9 +71,10 @@ cdef TensorBase flipped(TensorBase x):
 
 
 # ---------------------------------------------------------------- mm
-# The gradient of an operand that lies in memory column after column, as a transposed matrix does, is made so too (as the transpose
-# of another product), and after the transpose's own gradient it is row-major again: the gradient of w in x @ w.T need not be
-# copied to fit w. VM, MATMUL, ADDMM and LINEAR do the same.
+# The gradient of an operand that lies in memory column after column, as a transposed matrix does, is
+# made so too (as the transpose of another product), and after the transpose's own gradient it is
+# row-major again: the gradient of w in x @ w.T need not be copied to fit w. VM, MATMUL, ADDMM and
+# LINEAR do the same.
 cdef Op MM = Op("mm(Tensor x, Tensor y) -> Tensor", public={"y": "mat2"})
 
 @MM.infer
