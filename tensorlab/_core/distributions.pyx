@@ -21,7 +21,7 @@ Source: Box and Muller 1958 (normals); Moshier's Cephes library, logf and sinf. 
 out from PyTorch 2.13's headers and results.
 """
 from libc.math cimport (
-    M_PI, ceil, cos, exp, floor, fma, fmaf, ldexp, log, log1p, sin, sqrt, sqrtf, tan,
+    M_PI, ceil, cos, exp, floor, fma, fmaf, ldexp, log, log1p, sin, sqrt, sqrtf, tan
 )
 from libc.stdint cimport uint8_t, uint32_t
 

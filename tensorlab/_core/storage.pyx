@@ -22,13 +22,7 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from tensorlab._core.state.devices cimport (
-    FIRST_OF_OTHERS,
-    MAX_DEVICES,
-    ON_CPU,
-    ON_META,
-    SHELL,
-    device_name,
-    memory_on,
+    FIRST_OF_OTHERS, MAX_DEVICES, ON_CPU, ON_META, SHELL, device_name, memory_on
 )
 from tensorlab._core.state.devices cimport read_memory, write_memory
 

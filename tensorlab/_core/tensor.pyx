@@ -19,30 +19,14 @@ from operator import index as operator_index
 cimport tensorlab._core.state.modes as modes
 from tensorlab._core.dtypes cimport FLOAT32, dtype_code, dtype_object, item_size
 from tensorlab._core.layout cimport (
-    MAX_NDIM,
-    contiguous_strides,
-    dense_strides,
-    count_elements,
-    extent,
-    is_canonical,
-    is_contiguous,
-    is_dense,
-    read_sizes,
-    shape_text,
-    ssize,
+    MAX_NDIM, contiguous_strides, dense_strides, count_elements, extent, is_canonical,
+    is_contiguous, is_dense, read_sizes, shape_text, ssize
 )
 from tensorlab._core.state.devices cimport device_name
 from tensorlab._core.state.modes cimport active_layers, thread_state
 from tensorlab._core.storage cimport (
-    BORROWED,
-    Storage,
-    empty_storage,
-    fetched,
-    new_storage,
-    pending_storage,
-    refuse_shell,
-    send,
-    storage_on,
+    BORROWED, Storage, empty_storage, fetched, new_storage, pending_storage, refuse_shell, send,
+    storage_on
 )
 
 from tensorlab.errors import AllocationError, DeviceError, NoDataError

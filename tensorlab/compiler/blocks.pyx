@@ -27,11 +27,7 @@ from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops.conversion cimport convert
 from tensorlab._core.loops.iterator cimport MAX_OPERANDS, Operand, call_loop, gather_row, repeat
 from tensorlab._core.loops.loop_nest cimport (
-    IndexCounter,
-    count_along,
-    next_index,
-    skip_indices,
-    start_counter,
+    IndexCounter, count_along, next_index, skip_indices, start_counter
 )
 from tensorlab._core.loops.parallel cimport parallel_for
 from tensorlab._core.tensor cimport TensorBase

@@ -13,19 +13,10 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 
 from tensorlab._core.graph.accumulate_grad cimport set_edges
 from tensorlab._core.graph.graph cimport (
-    GraphTask,
-    Node,
-    already_released,
-    set_history,
-    set_input_metadata,
-    set_sequence_number,
+    GraphTask, Node, already_released, set_history, set_input_metadata, set_sequence_number
 )
 from tensorlab._core.graph.saved cimport (
-    SavedTensor,
-    check_saved_tensor,
-    free_saved,
-    save_tensor,
-    saved_version,
+    SavedTensor, check_saved_tensor, free_saved, save_tensor, saved_version
 )
 from tensorlab._core.random cimport Generator, Place, default_generator, note_place, return_to
 from tensorlab._core.state.modes cimport thread_state

@@ -27,11 +27,7 @@ from tensorlab._core.dtypes cimport BOOL, FLOAT32, FLOAT64, item_size, real
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy
 from tensorlab._core.loops.loop_nest cimport (
-    IndexCounter,
-    count_along,
-    skip_indices,
-    start_counter,
-    start_like,
+    IndexCounter, count_along, skip_indices, start_counter, start_like
 )
 from tensorlab._core.loops.parallel cimport parallel_for, thread_count
 from tensorlab._core.state.modes cimport thread_state

@@ -13,10 +13,7 @@ cimport tensorlab._core.loops.c_math as c_math
 from tensorlab._core.dispatch.dispatch cimport run_3, run_4, run_tuple
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport (
-    check_dtype,
-    check_same_place,
-    refuse_internal_overlap,
-    same_numbers,
+    check_dtype, check_same_place, refuse_internal_overlap, same_numbers
 )
 from tensorlab._core.dtypes cimport FLOATING, dtype_object, is_double, is_in, item_size, kernel_dtype, real
 from tensorlab._core.graph.graph cimport bump_version, ndim_of, should_record
@@ -25,14 +22,8 @@ from tensorlab._core.loops.iterator cimport copy_into, moved, plain, plain_as, p
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for
 from tensorlab._core.state.devices cimport ON_CPU
 from tensorlab._core.tensor cimport (
-    TensorBase,
-    alias,
-    check_writable,
-    empty_beside,
-    empty_tensor,
-    is_meta,
-    memory_of,
-    result_beside,
+    TensorBase, alias, check_writable, empty_beside, empty_tensor, is_meta, memory_of,
+    result_beside
 )
 from tensorlab.ops.inner_loops cimport pairwise_sum
 

@@ -10,13 +10,8 @@ from tensorlab._core.storage cimport shell_storage
 from tensorlab._core.tensor cimport TensorBase, VersionCounter, set_layout, tensor_class
 from tensorlab.ops.creation cimport EMPTY, read_layout
 from tensorlab.ops.factories cimport (
-    apply_flags,
-    check_layout,
-    device_beside,
-    device_or_default,
-    dtype_beside,
-    factory_sizes,
-    given_size,
+    apply_flags, check_layout, device_beside, device_or_default, dtype_beside, factory_sizes,
+    given_size
 )
 from tensorlab.ops.memory_formats cimport format_strides
 

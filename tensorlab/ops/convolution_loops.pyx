@@ -18,7 +18,7 @@ from tensorlab.ops.linalg.blas_library cimport hold_blas, load_blas, release_bla
 from tensorlab.ops.linalg.product_loops cimport Matrix
 from tensorlab.ops.panel_convolution cimport is_paneled, run_panels
 from tensorlab.ops.im2col cimport (
-    BY_INPUT, BY_WEIGHT, FORWARD, Geometry, col2im, column_size, plane_size, im2col,
+    BY_INPUT, BY_WEIGHT, FORWARD, Geometry, col2im, column_size, plane_size, im2col
 )
 
 cdef enum:

@@ -7,29 +7,12 @@ from libc.string cimport memcpy
 from tensorlab._core.dispatch.dispatch cimport run_2, run_4
 from tensorlab._core.dispatch.op cimport Op, inplace_op
 from tensorlab._core.dispatch.operands cimport (
-    as_number,
-    refuse_internal_overlap,
-    refuse_overlap,
+    as_number, refuse_internal_overlap, refuse_overlap
 )
 from tensorlab._core.dispatch.recording cimport OpNode, end_record_inplace
 from tensorlab._core.dtypes cimport (
-    BFLOAT16,
-    BOOL,
-    FLOAT16,
-    FLOAT32,
-    FLOAT64,
-    INT16,
-    INT32,
-    INT64,
-    INT8,
-    NO_DTYPE,
-    UINT8,
-    default_float,
-    dtype as dtype_class,
-    dtype_code,
-    dtype_object,
-    is_differentiable,
-    item_size,
+    BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, NO_DTYPE, UINT8,
+    default_float, dtype as dtype_class, dtype_code, dtype_object, is_differentiable, item_size
 )
 from tensorlab._core.graph.inplace cimport check_inplace
 from tensorlab._core.layout cimport MAX_NDIM, extent, shape_text, ssize
@@ -37,14 +20,8 @@ from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.state.devices cimport ON_CPU, ON_META
 from tensorlab._core.storage cimport pending_storage
 from tensorlab._core.tensor cimport (
-    TensorBase,
-    empty_like as empty_tensor_like,
-    is_meta,
-    memory_of,
-    place_of,
-    result_beside,
-    result_like,
-    tensor_class,
+    TensorBase, empty_like as empty_tensor_like, is_meta, memory_of, place_of, result_beside,
+    result_like, tensor_class
 )
 from tensorlab.ops.filling cimport start_overlapping
 from tensorlab.ops.memory_formats cimport format_strides, likely_format

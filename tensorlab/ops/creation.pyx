@@ -13,20 +13,9 @@ from tensorlab._core.dtypes cimport NO_DTYPE, default_float, dtype_code, dtype_o
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, ssize
 from tensorlab._core.tensor cimport TensorBase, pending_tensor
 from tensorlab.ops.factories cimport (
-    apply_flags,
-    check_layout,
-    check_out,
-    device_beside,
-    device_or_default,
-    dtype_beside,
-    dtype_or_default,
-    factory_sizes,
-    given_size,
-    factory_result,
-    like_result,
-    place_beside,
-    start_out,
-    strided_result,
+    apply_flags, check_layout, check_out, device_beside, device_or_default, dtype_beside,
+    dtype_or_default, factory_sizes, given_size, factory_result, like_result, place_beside,
+    start_out, strided_result
 )
 from tensorlab.ops.filling cimport FILL_, ZERO_, check_number, fill_number, fill_zero
 from tensorlab.ops.memory_formats cimport format_strides

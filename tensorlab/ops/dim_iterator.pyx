@@ -12,11 +12,7 @@ from tensorlab._core.dtypes cimport item_size, refuse_loop
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops.conversion cimport check_convertible, convert
 from tensorlab._core.loops.loop_nest cimport (
-    IndexCounter,
-    coalesce,
-    count_along,
-    next_index,
-    start_counter,
+    IndexCounter, coalesce, count_along, next_index, start_counter
 )
 from tensorlab._core.loops.parallel cimport share_work
 from tensorlab._core.tensor cimport TensorBase, memory_of

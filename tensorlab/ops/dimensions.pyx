@@ -16,13 +16,7 @@ from tensorlab._core.dispatch.op cimport MAX_ARGUMENTS, Op, inplace_op
 from tensorlab._core.dispatch.recording cimport OpNode, begin_record
 from tensorlab._core.dtypes cimport is_differentiable
 from tensorlab._core.graph.graph cimport (
-    as_view,
-    bump_version,
-    dim_of,
-    ndim_of,
-    set_history,
-    should_record,
-    write_metadata,
+    as_view, bump_version, dim_of, ndim_of, set_history, should_record, write_metadata
 )
 from tensorlab._core.graph.inplace cimport check_inplace
 from tensorlab._core.layout cimport MAX_NDIM, is_contiguous, plain_ints, read_sizes, shape_text, ssize, wrap_dim

@@ -10,23 +10,8 @@ from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dispatch.out_argument cimport CASTS, NO_DERIVATIVE, NO_OVERLAP, store_outs
 from tensorlab._core.dtypes cimport (
-    BOOL,
-    FLOAT32,
-    FLOAT64,
-    FLOATING,
-    INT16,
-    INT32,
-    INT64,
-    INT8,
-    INTEGRAL,
-    MAX_ITEMSIZE,
-    NUM_DTYPES,
-    ORDERED,
-    UINT8,
-    dtype_object,
-    is_in,
-    kernel_dtype,
-    number,
+    BOOL, FLOAT32, FLOAT64, FLOATING, INT16, INT32, INT64, INT8, INTEGRAL, MAX_ITEMSIZE,
+    NUM_DTYPES, ORDERED, UINT8, dtype_object, is_in, kernel_dtype, number
 )
 from tensorlab._core.graph.graph cimport dim_of, ndim_of
 from tensorlab._core.layout cimport plain_ints, shape_text, ssize, wrap_dim

@@ -6,20 +6,14 @@ the caller's is checked, resized and then filled by an op in place, or, where th
 fills it so, the result is copied to it.
 """
 from tensorlab._core.dispatch.operands cimport (
-    refuse_internal_overlap,
-    resize_tensor,
-    same_numbers,
+    refuse_internal_overlap, resize_tensor, same_numbers
 )
 from tensorlab._core.dtypes cimport default_float, dtype_code, dtype_object, is_differentiable
 from tensorlab._core.graph.graph cimport should_record
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.state.devices cimport ON_CPU, ON_META, default_device as default_code
 from tensorlab._core.tensor cimport (
-    TensorBase,
-    check_writable,
-    pending_tensor,
-    place_of,
-    result_like,
+    TensorBase, check_writable, pending_tensor, place_of, result_like
 )
 from tensorlab.ops.memory_formats cimport format_strides
 

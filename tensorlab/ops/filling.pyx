@@ -7,22 +7,12 @@ from tensorlab._core.state.devices cimport ON_CPU
 from tensorlab._core.dispatch.dispatch cimport run_1, run_2
 from tensorlab._core.dispatch.op cimport Op, inplace_op
 from tensorlab._core.dispatch.operands cimport (
-    as_number,
-    check_fits,
-    refuse_internal_overlap,
-    write_number,
+    as_number, check_fits, refuse_internal_overlap, write_number
 )
 from tensorlab._core.dispatch.recording cimport OpNode, begin_record, end_record_inplace
 from tensorlab._core.dtypes cimport (
-    FLOAT16,
-    FLOAT32,
-    FLOAT64,
-    FLOATING,
-    MAX_ITEMSIZE,
-    dtype_object,
-    is_in,
-    item_size,
-    kernel_dtype,
+    FLOAT16, FLOAT32, FLOAT64, FLOATING, MAX_ITEMSIZE, dtype_object, is_in, item_size,
+    kernel_dtype
 )
 from tensorlab._core.graph.graph cimport needs_grad
 from tensorlab._core.graph.inplace cimport check_inplace

@@ -11,19 +11,8 @@ from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dispatch.out_argument cimport NO_OVERLAP
 from tensorlab._core.dtypes cimport (
-    FLOAT32,
-    FLOAT64,
-    FLOATING,
-    INT16,
-    INT32,
-    INT64,
-    INT8,
-    INTEGRAL,
-    NUM_DTYPES,
-    UINT8,
-    is_in,
-    kernel_dtype,
-    number,
+    FLOAT32, FLOAT64, FLOATING, INT16, INT32, INT64, INT8, INTEGRAL, NUM_DTYPES, UINT8, is_in,
+    kernel_dtype, number
 )
 from tensorlab._core.graph.graph cimport dim_of
 from tensorlab._core.layout cimport MAX_NDIM, int_argument, ssize

@@ -9,48 +9,16 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from tensorlab._core.dispatch.dispatch cimport run_2, run_3, run_4
 from tensorlab._core.dispatch.op cimport Op, inplace_op
 from tensorlab._core.dispatch.out_argument cimport (
-    NO_PARTIAL_OVERLAP,
-    store_out,
-    tensor_to_write,
+    NO_PARTIAL_OVERLAP, store_out, tensor_to_write
 )
 from tensorlab._core.distributions cimport (
-    NORMAL_BLOCK,
-    fill_bernoulli,
-    fill_cauchy,
-    fill_exponential,
-    fill_geometric,
-    fill_log_normal,
-    fill_normal,
-    fill_normal_singly,
-    fill_randint,
-    fill_random,
-    fill_uniform,
+    NORMAL_BLOCK, fill_bernoulli, fill_cauchy, fill_exponential, fill_geometric,
+    fill_log_normal, fill_normal, fill_normal_singly, fill_randint, fill_random, fill_uniform
 )
 from tensorlab._core.dtypes cimport (
-    BFLOAT16,
-    BOOL,
-    FLOAT16,
-    FLOAT32,
-    FLOAT64,
-    FLOATING,
-    HALF,
-    INT16,
-    INT32,
-    INT64,
-    INT8,
-    INTEGRAL,
-    MAX_ITEMSIZE,
-    NUM_DTYPES,
-    UINT8,
-    dtype_object,
-    is_differentiable,
-    is_double,
-    is_in,
-    item_size,
-    kernel_dtype,
-    number,
-    real,
-    refuse_loop,
+    BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, FLOATING, HALF, INT16, INT32, INT64, INT8,
+    INTEGRAL, MAX_ITEMSIZE, NUM_DTYPES, UINT8, dtype_object, is_differentiable, is_double,
+    is_in, item_size, kernel_dtype, number, real, refuse_loop
 )
 from tensorlab._core.layout cimport MAX_NDIM, is_dense, ssize
 from tensorlab._core.loops.conversion cimport convert

@@ -8,54 +8,23 @@ from tensorlab._core.dispatch.operands cimport refuse_internal_overlap
 from tensorlab._core.dispatch.out_argument cimport CASTS, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.distributions cimport fill_randperm, fill_uniform
 from tensorlab._core.dtypes cimport (
-    FLOAT32,
-    FLOAT64,
-    FLOATING,
-    INT64,
-    INTEGRAL,
-    NO_DTYPE,
-    default_float,
-    dtype_code,
-    dtype_object,
-    is_in,
-    kernel_dtype,
+    FLOAT32, FLOAT64, FLOATING, INT64, INTEGRAL, NO_DTYPE, default_float, dtype_code,
+    dtype_object, is_in, kernel_dtype
 )
 from tensorlab._core.layout cimport MAX_NDIM, int_argument, read_sizes, ssize
 from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.random cimport Generator, generator_or_default
 from tensorlab._core.tensor cimport (
-    TensorBase,
-    empty_beside,
-    empty_like,
-    empty_tensor,
-    memory_of,
-    result_beside,
+    TensorBase, empty_beside, empty_like, empty_tensor, memory_of, result_beside
 )
 from tensorlab.ops.factories cimport (
-    apply_flags,
-    check_layout,
-    check_out,
-    device_or_default,
-    dtype_or_default,
-    finish_factory,
-    given_size,
-    out_options,
-    factory_result,
-    like_result,
-    start_out,
-    row_result,
+    apply_flags, check_layout, check_out, device_or_default, dtype_or_default, finish_factory,
+    given_size, out_options, factory_result, like_result, start_out, row_result
 )
 from tensorlab.ops.filling cimport check_number
 from tensorlab.ops.random cimport (
-    EXPONENTIAL,
-    UNIFORM,
-    check_floating,
-    check_integer_bounds,
-    check_std,
-    digits_of,
-    fill_between,
-    fill_normally,
-    fill_tensor,
+    EXPONENTIAL, UNIFORM, check_floating, check_integer_bounds, check_std, digits_of,
+    fill_between, fill_normally, fill_tensor
 )
 
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType

@@ -10,32 +10,16 @@ from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport as_number, check_fits, write_number
 from tensorlab._core.dispatch.out_argument cimport warn_of_resizing
 from tensorlab._core.dtypes cimport (
-    FLOAT32,
-    FLOAT64,
-    FLOATING,
-    INT64,
-    INTEGRAL,
-    MAX_ITEMSIZE,
-    default_float,
-    dtype_code,
-    dtype_object,
-    is_double,
-    is_in,
-    kernel_dtype,
-    real,
+    FLOAT32, FLOAT64, FLOATING, INT64, INTEGRAL, MAX_ITEMSIZE, default_float, dtype_code,
+    dtype_object, is_double, is_in, kernel_dtype, real
 )
 from tensorlab._core.layout cimport int_argument, ssize
 from tensorlab._core.loops.conversion cimport convert
 from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, memory_of
 from tensorlab.ops.factories cimport (
-    check_layout,
-    device_or_default,
-    dtype_or_default,
-    finish_factory,
-    out_options,
-    row_result,
-    strided_result,
+    check_layout, device_or_default, dtype_or_default, finish_factory, out_options, row_result,
+    strided_result
 )
 from tensorlab.ops.filling cimport check_number, fill_number, fill_zero
 

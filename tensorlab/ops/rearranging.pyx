@@ -13,15 +13,8 @@ from tensorlab._core.graph.graph cimport dim_of, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, int_argument, read_sizes, ssize, wrap_dim
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.tensor cimport (
-    TensorBase,
-    alias,
-    alias_as,
-    empty_beside,
-    empty_tensor,
-    memory_of,
-    result_beside,
-    result_like,
-    set_layout,
+    TensorBase, alias, alias_as, empty_beside, empty_tensor, memory_of, result_beside,
+    result_like, set_layout
 )
 from tensorlab.ops.copying cimport run_row_major_clone
 from tensorlab.ops.dimensions cimport expand_to, read_dims, unsqueeze_dim

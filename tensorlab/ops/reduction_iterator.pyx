@@ -18,11 +18,7 @@ from tensorlab._core.dtypes cimport MAX_ITEMSIZE, item_size, refuse_loop
 from tensorlab._core.layout cimport MAX_NDIM, contiguous_strides, ssize, wrap_dim
 from tensorlab._core.loops.conversion cimport check_convertible, convert
 from tensorlab._core.loops.loop_nest cimport (
-    IndexCounter,
-    coalesce,
-    count_along,
-    next_index,
-    start_counter,
+    IndexCounter, coalesce, count_along, next_index, start_counter
 )
 from tensorlab._core.loops.parallel cimport NOGIL_WORK, grain_of, parallel_for, thread_count
 from tensorlab._core.tensor cimport TensorBase, give_memory, memory_of, result_beside

@@ -6,34 +6,15 @@ from tensorlab._core.dispatch.dispatch cimport run_2, run_4
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.out_argument cimport CASTS, dtype_or_that_of, store_out
 from tensorlab._core.dtypes cimport (
-    BOOL,
-    FLOAT32,
-    FLOAT64,
-    INEXACT,
-    INT64,
-    NUM_DTYPES,
-    dtype_code,
-    dtype_object,
-    is_double,
-    is_in,
-    item_size,
-    kernel_dtype,
-    real,
-    sum_dtype,
+    BOOL, FLOAT32, FLOAT64, INEXACT, INT64, NUM_DTYPES, dtype_code, dtype_object, is_double,
+    is_in, item_size, kernel_dtype, real, sum_dtype
 )
 from tensorlab._core.graph.graph cimport bump_version, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.reduction_iterator cimport (
-    MAX_TOTALS,
-    Reducer,
-    finalize_loop,
-    fold_loop,
-    read_dims,
-    reduced_count,
-    reduced_result,
-    reduced_tensor,
-    run_reduction,
+    MAX_TOTALS, Reducer, finalize_loop, fold_loop, read_dims, reduced_count, reduced_result,
+    reduced_tensor, run_reduction
 )
 from tensorlab.ops.inner_loops cimport pairwise_sum, total
 

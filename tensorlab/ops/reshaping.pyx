@@ -8,14 +8,8 @@ from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dtypes cimport NO_DTYPE, dtype as dtype_class, dtype_code, dtype_object, item_size
 from tensorlab._core.graph.graph cimport as_view
 from tensorlab._core.layout cimport (
-    MAX_NDIM,
-    contiguous_strides,
-    plain_ints,
-    read_sizes,
-    shape_text,
-    ssize,
-    view_strides,
-    wrap_dim,
+    MAX_NDIM, contiguous_strides, plain_ints, read_sizes, shape_text, ssize, view_strides,
+    wrap_dim
 )
 from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, result_beside

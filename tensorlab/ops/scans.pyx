@@ -8,32 +8,11 @@ from tensorlab._core.dispatch.dispatch cimport run_2, run_3
 from tensorlab._core.dispatch.op cimport Op, inplace_op
 from tensorlab._core.dispatch.operands cimport check_dtype, same_numbers
 from tensorlab._core.dispatch.out_argument cimport (
-    CASTS,
-    NO_PARTIAL_OVERLAP,
-    dtype_or_that_of,
-    store_out,
+    CASTS, NO_PARTIAL_OVERLAP, dtype_or_that_of, store_out
 )
 from tensorlab._core.dtypes cimport (
-    BOOL,
-    FLOAT32,
-    FLOAT64,
-    FLOATING,
-    INT16,
-    INT32,
-    INT64,
-    INT8,
-    INTEGRAL,
-    NUM_DTYPES,
-    ORDERED,
-    UINT8,
-    dtype_code,
-    dtype_object,
-    is_double,
-    is_in,
-    kernel_dtype,
-    number,
-    real,
-    sum_dtype,
+    BOOL, FLOAT32, FLOAT64, FLOATING, INT16, INT32, INT64, INT8, INTEGRAL, NUM_DTYPES, ORDERED,
+    UINT8, dtype_code, dtype_object, is_double, is_in, kernel_dtype, number, real, sum_dtype
 )
 from tensorlab._core.graph.graph cimport dim_of, needs_grad
 from tensorlab._core.graph.inplace cimport check_inplace

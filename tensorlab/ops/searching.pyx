@@ -7,29 +7,12 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from tensorlab._core.dispatch.dispatch cimport run_tuple
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport (
-    as_number,
-    check_dtype,
-    check_same_place,
-    comparable,
-    same_numbers,
+    as_number, check_dtype, check_same_place, comparable, same_numbers
 )
 from tensorlab._core.dispatch.out_argument cimport NO_DERIVATIVE, store_out
 from tensorlab._core.dtypes cimport (
-    BOOL,
-    FLOAT32,
-    FLOAT64,
-    INEXACT,
-    INT16,
-    INT32,
-    INT64,
-    INT8,
-    NUM_DTYPES,
-    ORDERED,
-    UINT8,
-    dtype_object,
-    is_in,
-    kernel_dtype,
-    number,
+    BOOL, FLOAT32, FLOAT64, INEXACT, INT16, INT32, INT64, INT8, NUM_DTYPES, ORDERED, UINT8,
+    dtype_object, is_in, kernel_dtype, number
 )
 from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into

@@ -12,14 +12,8 @@ from tensorlab._core.dispatch.operands cimport check_same_place
 from tensorlab._core.dtypes cimport INTEGRAL, is_in, item_size, kernel_dtype
 from tensorlab._core.graph.graph cimport as_view, dim_of
 from tensorlab._core.layout cimport (
-    MAX_NDIM,
-    int_argument,
-    may_have_internal_overlap,
-    plain_ints,
-    read_sizes,
-    shape_text,
-    ssize,
-    wrap_dim,
+    MAX_NDIM, int_argument, may_have_internal_overlap, plain_ints, read_sizes, shape_text,
+    ssize, wrap_dim
 )
 from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.state.devices cimport ON_META

@@ -13,16 +13,8 @@ from tensorlab._core.dispatch.dispatch cimport run_3, run_4
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.out_argument cimport CASTS
 from tensorlab._core.dtypes cimport (
-    FLOAT32,
-    FLOAT64,
-    FLOATING,
-    INEXACT,
-    default_float,
-    dtype_object,
-    is_double,
-    is_in,
-    kernel_dtype,
-    real,
+    FLOAT32, FLOAT64, FLOATING, INEXACT, default_float, dtype_object, is_double, is_in,
+    kernel_dtype, real
 )
 from tensorlab._core.graph.graph cimport ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, ssize
@@ -31,13 +23,8 @@ from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, memory_o
 from tensorlab.ops.extrema cimport largest_into
 from tensorlab.ops.filling cimport fill_number
 from tensorlab.ops.reduction_iterator cimport (
-    Reducer,
-    finalize_loop,
-    read_dims,
-    reduced_count,
-    reduced_result,
-    reduced_tensor,
-    run_reduction,
+    Reducer, finalize_loop, read_dims, reduced_count, reduced_result, reduced_tensor,
+    run_reduction
 )
 from tensorlab.ops.reductions cimport divide_totals, keep_dims, set_reducer
 from tensorlab.ops.inner_loops cimport exp_nonpositive, exp_shifted, pairwise_sum

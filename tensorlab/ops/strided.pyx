@@ -19,21 +19,12 @@ from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dtypes cimport FLOATING, is_double, item_size, kernel_dtype, real
 from tensorlab._core.graph.graph cimport as_view, bump_version, set_as_strided
 from tensorlab._core.layout cimport (
-    MAX_NDIM,
-    extent,
-    int_argument,
-    may_have_internal_overlap,
-    plain_ints,
-    read_sizes,
-    shape_text,
-    ssize,
+    MAX_NDIM, extent, int_argument, may_have_internal_overlap, plain_ints, read_sizes,
+    shape_text, ssize
 )
 from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.loops.loop_nest cimport (
-    IndexCounter,
-    count_along,
-    next_index,
-    start_counter,
+    IndexCounter, count_along, next_index, start_counter
 )
 from tensorlab._core.state.modes cimport set_grad_mode, thread_state
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_beside, is_meta, memory_of, offset_of

@@ -11,23 +11,12 @@ from tensorlab._core.dispatch.op cimport Op, inplace_op
 from tensorlab._core.dispatch.operands cimport check_same_place
 from tensorlab._core.dispatch.out_argument cimport store_out
 from tensorlab._core.dtypes cimport (
-    BOOL,
-    INT32,
-    INT64,
-    default_float,
-    dtype_code,
-    dtype_object,
-    item_size,
-    promotion,
-    sum_dtype,
+    BOOL, INT32, INT64, default_float, dtype_code, dtype_object, item_size, promotion, sum_dtype
 )
 from tensorlab._core.layout cimport MAX_NDIM, int_argument, plain_ints, ssize, wrap_dim
 from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.loops.loop_nest cimport (
-    IndexCounter,
-    count_along,
-    next_index,
-    start_counter,
+    IndexCounter, count_along, next_index, start_counter
 )
 from tensorlab._core.state.devices cimport ON_CPU
 from tensorlab._core.tensor cimport TensorBase, alias_as, memory_of, pending_tensor, result_beside

@@ -14,37 +14,18 @@ from cpython.object cimport PyObject
 
 from tensorlab._core.dispatch.layers cimport AUTOGRAD, Layer, handle, has_keys, is_seen, topmost
 from tensorlab._core.dispatch.op cimport (
-    COMPARE,
-    MAX_ARGUMENTS,
-    SAVES_OUTPUT,
-    Op,
-    inplace_op,
-    set_run,
+    COMPARE, MAX_ARGUMENTS, SAVES_OUTPUT, Op, inplace_op, set_run
 )
 from tensorlab._core.dispatch.kernels cimport infer_into, run_kernel, tensors_among
 from tensorlab._core.dispatch.operands cimport broadcast_operands, promoted_dtype
 from tensorlab._core.dispatch.out_argument cimport (
-    CASTS,
-    NO_DERIVATIVE,
-    NO_PARTIAL_OVERLAP,
-    store_out,
-    store_outs,
+    CASTS, NO_DERIVATIVE, NO_PARTIAL_OVERLAP, store_out, store_outs
 )
 from tensorlab._core.dispatch.pointwise cimport (
-    check_operands,
-    check_target,
-    compute,
-    resolve,
-    short_binary,
-    short_cut,
-    short_result,
+    check_operands, check_target, compute, resolve, short_binary, short_cut, short_result
 )
 from tensorlab._core.dispatch.recording cimport (
-    OpNode,
-    begin_record,
-    begin_record_inplace,
-    end_record,
-    end_record_inplace,
+    OpNode, begin_record, begin_record_inplace, end_record, end_record_inplace
 )
 from tensorlab._core.dtypes cimport is_differentiable
 from tensorlab._core.graph.graph cimport as_view, bump_version, needs_grad, set_history, write_metadata

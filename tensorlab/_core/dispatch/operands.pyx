@@ -10,46 +10,19 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from tensorlab._core.dtypes cimport (
-    BOOL,
-    FLOAT32,
-    FLOAT64,
-    FLOATING,
-    INEXACT,
-    INT64,
-    INTEGRAL,
-    NO_DTYPE,
-    UINT8,
-    category,
-    default_float,
-    dtype_object,
-    is_in,
-    item_size,
-    promotion,
+    BOOL, FLOAT32, FLOAT64, FLOATING, INEXACT, INT64, INTEGRAL, NO_DTYPE, UINT8, category,
+    default_float, dtype_object, is_in, item_size, promotion
 )
 from tensorlab._core.layout cimport (
-    MAX_NDIM,
-    broadcast_into,
-    channels_last_strides,
-    dense_strides,
-    has_internal_overlap,
-    is_channels_last,
-    is_contiguous,
-    is_dense,
-    shape_text,
-    ssize,
+    MAX_NDIM, broadcast_into, channels_last_strides, dense_strides, has_internal_overlap,
+    is_channels_last, is_contiguous, is_dense, shape_text, ssize
 )
 from tensorlab._core.loops.conversion cimport check_convertible, convert
 from tensorlab._core.loops.iterator cimport MAX_OPERANDS
 from tensorlab._core.state.devices cimport ON_CPU, SHELL, device_name
 from tensorlab._core.storage cimport refuse_shell, storage_on
 from tensorlab._core.tensor cimport (
-    TensorBase,
-    empty_beside,
-    empty_strided_beside,
-    empty_tensor,
-    is_meta,
-    offset_of,
-    set_layout,
+    TensorBase, empty_beside, empty_strided_beside, empty_tensor, is_meta, offset_of, set_layout
 )
 
 from tensorlab.errors import DeviceError, DTypeError, MemoryLayoutError, ShapeError, UnsupportedDType

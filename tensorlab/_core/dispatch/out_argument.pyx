@@ -4,12 +4,8 @@ A pointwise op computes into it (dispatch.run_out); the result of any other op i
 does not follow the call, and nothing is written unless everything can be.
 """
 from tensorlab._core.dispatch.operands cimport (
-    can_cast,
-    refuse_internal_overlap,
-    refuse_overlap,
-    refuse_shared_memory,
-    resize_tensor,
-    same_numbers,
+    can_cast, refuse_internal_overlap, refuse_overlap, refuse_shared_memory, resize_tensor,
+    same_numbers
 )
 from tensorlab._core.dtypes cimport dtype_object, sum_dtype
 from tensorlab._core.graph.graph cimport bump_version, needs_grad

@@ -14,30 +14,15 @@ from cpython.object cimport PyObject
 
 from tensorlab._core.dispatch.op cimport COMPARE, INT_TO_FLOAT, Op
 from tensorlab._core.dispatch.operands cimport (
-    broadcast_operands,
-    can_cast,
-    check_fits,
-    common_device,
-    is_operand,
-    promoted_dtype,
-    refuse_internal_overlap,
-    refuse_overlap,
-    result_for,
-    same_numbers,
-    write_number,
+    broadcast_operands, can_cast, check_fits, common_device, is_operand, promoted_dtype,
+    refuse_internal_overlap, refuse_overlap, result_for, same_numbers, write_number
 )
 from tensorlab._core.dispatch.out_argument cimport check_out_dtype, other_device, resize_out
 from tensorlab._core.dtypes cimport BOOL, INEXACT, INT64, MAX_ITEMSIZE, default_float, dtype_object, is_in, kernel_dtype
 from tensorlab._core.layout cimport MAX_NDIM, is_canonical, may_have_internal_overlap, shape_text, ssize
 from tensorlab._core.loops.conversion cimport check_convertible, convert
 from tensorlab._core.loops.iterator cimport (
-    MAX_OPERANDS,
-    TensorIterator,
-    binary_loop,
-    copy_into,
-    for_each,
-    moved,
-    set_operand,
+    MAX_OPERANDS, TensorIterator, binary_loop, copy_into, for_each, moved, set_operand
 )
 from tensorlab._core.state.devices cimport ON_CPU, ON_META
 from tensorlab._core.tensor cimport TensorBase, check_writable, staged, unstage

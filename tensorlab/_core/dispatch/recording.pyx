@@ -13,46 +13,20 @@ from cpython.weakref cimport PyWeakref_NewRef
 
 from tensorlab._core.dispatch.layers cimport show_recorders
 from tensorlab._core.dispatch.op cimport (
-    DTYPE,
-    GRAD,
-    GRADS,
-    OUT,
-    ROW_MAJOR,
-    SAVES_OUTPUT,
-    SHAPE,
-    STORAGE_OFFSET,
-    STRIDE,
-    TRANSPOSED,
-    WANTED,
-    Op,
+    DTYPE, GRAD, GRADS, OUT, ROW_MAJOR, SAVES_OUTPUT, SHAPE, STORAGE_OFFSET, STRIDE, TRANSPOSED,
+    WANTED, Op
 )
 from tensorlab._core.dispatch.operands cimport refuse_internal_overlap
 from tensorlab._core.dtypes cimport dtype_object, is_differentiable
 from tensorlab._core.graph.accumulate_grad cimport gradient_edge, set_edge_output, set_edges
 from tensorlab._core.graph.graph cimport (
-    GraphTask,
-    InputMetadata,
-    Node,
-    already_released,
-    bump_version,
-    has_shape_of,
-    is_wanted,
-    needs_grad,
-    set_history,
-    set_input_metadata,
-    set_sequence_number,
-    write_metadata,
+    GraphTask, InputMetadata, Node, already_released, bump_version, has_shape_of, is_wanted,
+    needs_grad, set_history, set_input_metadata, set_sequence_number, write_metadata
 )
 from tensorlab._core.graph.inplace cimport check_inplace, rebase_history
 from tensorlab._core.graph.saved cimport (
-    SavedTensor,
-    check_saved_tensor,
-    free_saved,
-    save_tensor,
-    save_value,
-    saved_again,
-    saved_version,
-    unpack_value,
+    SavedTensor, check_saved_tensor, free_saved, save_tensor, save_value, saved_again,
+    saved_version, unpack_value
 )
 from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.state.modes cimport set_overrides_disabled, thread_state

@@ -9,26 +9,14 @@ from tensorlab._core.dtypes cimport dtype_object, is_differentiable
 from tensorlab._core.graph.accumulate_grad cimport AccumulateGrad
 from tensorlab._core.graph.anomaly cimport is_data_watched
 from tensorlab._core.graph.graph cimport (
-    Node,
-    NodeExtras,
-    bump_version,
-    extras_of,
-    grad_fn_of,
-    needs_grad,
-    retain,
+    Node, NodeExtras, bump_version, extras_of, grad_fn_of, needs_grad, retain
 )
 from tensorlab._core.layout cimport shape_text
 from tensorlab._core.state.devices cimport device_name
 from tensorlab._core.state.modes cimport active_layers, thread_state
 from tensorlab._core.storage cimport BORROWED
 from tensorlab._core.tensor cimport (
-    VIEW_DEFAULT,
-    TensorBase,
-    VersionCounter,
-    alias,
-    note_borrower,
-    place_of,
-    set_layout,
+    VIEW_DEFAULT, TensorBase, VersionCounter, alias, note_borrower, place_of, set_layout
 )
 
 import warnings

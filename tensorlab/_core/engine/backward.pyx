@@ -10,13 +10,7 @@ from tensorlab._core.dispatch.overrides cimport find_overrides
 from tensorlab._core.dtypes cimport dtype_object, is_differentiable
 from tensorlab._core.engine.engine cimport edge_of, execute, filled_gradient
 from tensorlab._core.graph.graph cimport (
-    InputMetadata,
-    Node,
-    grad_fn_of,
-    has_shape_of,
-    needs_grad,
-    retain,
-    write_metadata,
+    InputMetadata, Node, grad_fn_of, has_shape_of, needs_grad, retain, write_metadata
 )
 from tensorlab._core.layout cimport shape_text
 from tensorlab._core.state.modes cimport set_overrides_disabled

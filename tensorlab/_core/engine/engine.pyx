@@ -18,10 +18,7 @@ from threading import Thread
 from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_differentiable
 from tensorlab._core.engine.graph_task cimport ReadyQueue, Task, count, select, start_task
 from tensorlab._core.engine.node_hooks cimport (
-    run_leaf_hooks,
-    run_posthooks,
-    run_prehooks,
-    run_tensor_hooks,
+    run_leaf_hooks, run_posthooks, run_prehooks, run_tensor_hooks
 )
 from tensorlab._core.graph.accumulate_grad cimport AccumulateGrad, gradient_edge, transfer_lock
 from tensorlab._core.graph.anomaly cimport find_nan, is_anomaly_on, tell_where
@@ -29,12 +26,8 @@ from tensorlab._core.graph.graph cimport GraphTask, InputMetadata, Node, has_sha
 from tensorlab._core.layout cimport is_dense, shape_text
 from tensorlab._core.loops.iterator cimport fill_with
 from tensorlab._core.state.modes cimport (
-    ThreadState,
-    active_layers,
-    call_with_overrides,
-    set_grad_mode,
-    set_overrides_disabled,
-    thread_state,
+    ThreadState, active_layers, call_with_overrides, set_grad_mode, set_overrides_disabled,
+    thread_state
 )
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, make_size
 

@@ -8,34 +8,17 @@ from tensorlab._core.dtypes cimport is_differentiable
 from tensorlab._core.engine.engine cimport filled_gradient
 from tensorlab._core.graph.accumulate_grad cimport set_edges
 from tensorlab._core.graph.graph cimport (
-    GraphTask,
-    Node,
-    already_released,
-    as_view,
-    bump_version,
-    grad_fn_of,
-    move_retained,
-    needs_grad,
-    set_history,
-    set_input_metadata,
-    set_sequence_number,
+    GraphTask, Node, already_released, as_view, bump_version, grad_fn_of, move_retained,
+    needs_grad, set_history, set_input_metadata, set_sequence_number
 )
 from tensorlab._core.graph.inplace cimport check_inplace, rebase_history
 from tensorlab._core.graph.saved cimport SavedTensor, free_saved, save_tensor, saved_again
 from tensorlab._core.state.modes cimport (
-    active_layers,
-    call_with_overrides,
-    set_grad_mode,
-    thread_state,
+    active_layers, call_with_overrides, set_grad_mode, thread_state
 )
 from tensorlab._core.tensor cimport (
-    VIEW_DEFAULT,
-    VIEW_IN_FUNCTION,
-    VIEW_MULTI_OUTPUT,
-    TensorBase,
-    VersionCounter,
-    alias,
-    tensor_class,
+    VIEW_DEFAULT, VIEW_IN_FUNCTION, VIEW_MULTI_OUTPUT, TensorBase, VersionCounter, alias,
+    tensor_class
 )
 
 import warnings

@@ -6,13 +6,8 @@ as some graph needs it; the leaf knows it meanwhile, so that all edges lead to t
 cimport cython
 from cpython.object cimport PyObject
 from cpython.pythread cimport (
-    NOWAIT_LOCK,
-    WAIT_LOCK,
-    PyThread_acquire_lock,
-    PyThread_allocate_lock,
-    PyThread_get_thread_ident,
-    PyThread_release_lock,
-    PyThread_type_lock,
+    NOWAIT_LOCK, WAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock,
+    PyThread_get_thread_ident, PyThread_release_lock, PyThread_type_lock
 )
 from libc.stdlib cimport calloc
 

@@ -28,13 +28,8 @@ from tensorlab._core.graph.anomaly cimport forward_stack, here, is_anomaly_on, w
 from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.state.modes cimport ThreadState, set_overrides_disabled, thread_state
 from tensorlab._core.tensor cimport (
-    VIEW_DEFAULT,
-    VIEW_INFERENCE,
-    VIEW_MULTI_OUTPUT,
-    VIEW_NO_GRAD,
-    TensorBase,
-    make_size,
-    offset_of,
+    VIEW_DEFAULT, VIEW_INFERENCE, VIEW_MULTI_OUTPUT, VIEW_NO_GRAD, TensorBase, make_size,
+    offset_of
 )
 
 from tensorlab._core.hooks import RemovableHandle

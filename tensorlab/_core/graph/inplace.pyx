@@ -9,17 +9,8 @@ from libc.stdlib cimport calloc
 from tensorlab._core.dtypes cimport item_size
 from tensorlab._core.graph.accumulate_grad cimport gradient_edge
 from tensorlab._core.graph.graph cimport (
-    GraphTask,
-    Node,
-    already_released,
-    grad_fn_of,
-    is_wanted,
-    move_retained,
-    needs_grad,
-    refuse_special_view,
-    set_history,
-    set_sequence_number,
-    write_metadata,
+    GraphTask, Node, already_released, grad_fn_of, is_wanted, move_retained, needs_grad,
+    refuse_special_view, set_history, set_sequence_number, write_metadata
 )
 from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.state.modes cimport thread_state

@@ -20,12 +20,8 @@ from tensorlab._core.layout cimport shape_text
 from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.state.devices cimport device_name
 from tensorlab._core.state.modes cimport (
-    ThreadState,
-    active_layers,
-    call_with_overrides,
-    set_grad_mode,
-    set_overrides_disabled,
-    thread_state,
+    ThreadState, active_layers, call_with_overrides, set_grad_mode, set_overrides_disabled,
+    thread_state
 )
 from tensorlab._core.tensor cimport TensorBase, alias, make_size, place_of
 

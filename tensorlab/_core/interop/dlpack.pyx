@@ -13,29 +13,16 @@ cimport cython
 from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport (
-    PyCapsule_CheckExact,
-    PyCapsule_GetName,
-    PyCapsule_GetPointer,
-    PyCapsule_IsValid,
-    PyCapsule_New,
-    PyCapsule_SetName,
+    PyCapsule_CheckExact, PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid,
+    PyCapsule_New, PyCapsule_SetName
 )
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 
 from tensorlab._core.dtypes cimport (
-    BFLOAT16,
-    BOOL,
-    COMPLEX,
-    FLOATING,
-    MAX_ITEMSIZE,
-    NUM_DTYPES,
-    UNSIGNED,
-    default_float,
-    dtype_object,
-    is_in,
-    item_size,
+    BFLOAT16, BOOL, COMPLEX, FLOATING, MAX_ITEMSIZE, NUM_DTYPES, UNSIGNED, default_float,
+    dtype_object, is_in, item_size
 )
 from tensorlab._core.graph.graph cimport needs_grad
 from tensorlab._core.interop.arrays cimport note_lending

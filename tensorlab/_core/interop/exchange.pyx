@@ -12,24 +12,8 @@ from tensorlab._core.dispatch.dispatch cimport run_1, run_3
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport as_number, check_fits, number_dtype, write_number
 from tensorlab._core.dtypes cimport (
-    BOOL,
-    BOOLEAN,
-    FLOAT32,
-    FLOAT64,
-    HALF,
-    INT16,
-    INT32,
-    INT64,
-    INT8,
-    INTEGRAL,
-    NO_DTYPE,
-    UINT8,
-    default_float,
-    dtype_code,
-    dtype_object,
-    is_in,
-    item_size,
-    promotion,
+    BOOL, BOOLEAN, FLOAT32, FLOAT64, HALF, INT16, INT32, INT64, INT8, INTEGRAL, NO_DTYPE, UINT8,
+    default_float, dtype_code, dtype_object, is_in, item_size, promotion
 )
 from tensorlab._core.graph.graph cimport needs_grad
 from tensorlab._core.interop.arrays cimport is_ndarray, note_lending, tensor_over
@@ -40,13 +24,7 @@ from tensorlab._core.state.devices cimport ON_CPU
 from tensorlab._core.state.modes cimport active_layers, thread_state
 from tensorlab._core.storage cimport foreign_storage
 from tensorlab._core.tensor cimport (
-    TensorBase,
-    empty_beside,
-    empty_tensor,
-    is_meta,
-    memory_of,
-    new_tensor,
-    set_layout,
+    TensorBase, empty_beside, empty_tensor, is_meta, memory_of, new_tensor, set_layout
 )
 
 import warnings

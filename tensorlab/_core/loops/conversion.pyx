@@ -7,25 +7,8 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 from libc.string cimport memcpy
 
 from tensorlab._core.dtypes cimport (
-    BOOL,
-    FLOAT16,
-    FLOAT32,
-    FLOAT64,
-    HALF,
-    INT16,
-    INT32,
-    INT64,
-    INT8,
-    MAX_ITEMSIZE,
-    NUM_DTYPES,
-    UINT8,
-    dtype_object,
-    is_in,
-    item_size,
-    kernel_dtype,
-    number,
-    two_words,
-    word,
+    BOOL, FLOAT16, FLOAT32, FLOAT64, HALF, INT16, INT32, INT64, INT8, MAX_ITEMSIZE, NUM_DTYPES,
+    UINT8, dtype_object, is_in, item_size, kernel_dtype, number, two_words, word
 )
 from tensorlab._core.layout cimport ssize
 

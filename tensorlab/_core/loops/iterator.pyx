@@ -21,11 +21,7 @@ from tensorlab._core.dtypes cimport MAX_ITEMSIZE, item_size, kernel_dtype, two_w
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops.conversion cimport check_convertible, convert
 from tensorlab._core.loops.loop_nest cimport (
-    IndexCounter,
-    coalesce,
-    count_along,
-    next_index,
-    start_counter,
+    IndexCounter, coalesce, count_along, next_index, start_counter
 )
 from tensorlab._core.loops.parallel cimport share_work
 from tensorlab._core.state.devices cimport ON_CPU

@@ -19,42 +19,20 @@ from tensorlab._core.dispatch.recording cimport OpNode, end_record_inplace
 from tensorlab._core.dtypes cimport BOOL, INT32, INT64, UINT8
 from tensorlab._core.graph.graph cimport bump_version
 from tensorlab._core.layout cimport (
-    MAX_NDIM,
-    broadcast_into,
-    contiguous_strides,
-    dense_strides,
-    read_sizes,
-    shape_text,
-    ssize,
-    view_strides,
+    MAX_NDIM, broadcast_into, contiguous_strides, dense_strides, read_sizes, shape_text, ssize,
+    view_strides
 )
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.state.devices cimport FIRST_OF_OTHERS
 from tensorlab._core.tensor cimport (
-    TensorBase,
-    alias,
-    alias_as,
-    empty_beside,
-    give_memory,
-    is_meta,
-    memory_of,
-    result_beside,
-    result_like,
+    TensorBase, alias, alias_as, empty_beside, give_memory, is_meta, memory_of, result_beside,
+    result_like
 )
 from tensorlab.ops.filling cimport fill_zero, refuse_negative, start_overlapping, warn_if_expanded
 from tensorlab.ops.indexing.nonzero cimport flat_nonzero, unravel
 from tensorlab.ops.indexing.index_iterator cimport (
-    ADD,
-    PUT,
-    TAKE,
-    IndexIterator,
-    add_kept_dim,
-    apart_from,
-    check_tensor,
-    check_positions,
-    end_kept_dims,
-    for_each_index,
-    refresh,
+    ADD, PUT, TAKE, IndexIterator, add_kept_dim, apart_from, check_tensor, check_positions,
+    end_kept_dims, for_each_index, refresh
 )
 
 from tensorlab.ops.indexing.subscripts cimport warn_of_bytes

@@ -17,12 +17,7 @@ from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, is_meta,
 from tensorlab.ops.filling cimport fill_zero, refuse_negative as refuse_negative_sizes, zeros_beside
 from tensorlab.ops.indexing.index_iterator cimport ADD, refresh
 from tensorlab.ops.indexing.index_along_dim cimport (
-    check_index_type,
-    index_vector,
-    refuse_negative,
-    select_forward,
-    select_to,
-    write_slices,
+    check_index_type, index_vector, refuse_negative, select_forward, select_to, write_slices
 )
 
 from tensorlab.errors import DTypeError, IndexOutOfRange, ShapeError, SliceOutOfRange

@@ -12,10 +12,7 @@ from tensorlab._core.dispatch.dispatch cimport run_3, run_4
 from tensorlab._core.dispatch.op cimport Op, inplace_op
 from tensorlab._core.dispatch.operands cimport as_number
 from tensorlab._core.dispatch.out_argument cimport (
-    NO_OVERLAP,
-    NO_PARTIAL_OVERLAP,
-    OTHERS_APART,
-    store_out,
+    NO_OVERLAP, NO_PARTIAL_OVERLAP, OTHERS_APART, store_out
 )
 from tensorlab._core.dtypes cimport INT64
 from tensorlab._core.graph.graph cimport bump_version, dim_of
@@ -24,14 +21,8 @@ from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of, result_beside
 from tensorlab.ops.filling cimport check_number, fill_number, fill_zero, refuse_negative
 from tensorlab.ops.indexing.scatter_gather cimport (
-    ScatterGather,
-    check_index,
-    check_source,
-    loop_for,
-    raise_bad_index,
-    run_iterator,
-    scatter_into,
-    set_up_iterator,
+    ScatterGather, check_index, check_source, loop_for, raise_bad_index, run_iterator,
+    scatter_into, set_up_iterator
 )
 from tensorlab.ops.indexing.index_iterator cimport ADD, PUT, TAKE, apart_from, check_tensor
 

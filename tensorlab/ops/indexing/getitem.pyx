@@ -9,10 +9,7 @@ Writing x[...] = y writes into the view, so that autograd sees an in-place opera
 from tensorlab._core.dispatch.dispatch cimport run_2, run_3
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport (
-    as_number,
-    is_operand,
-    refuse_internal_overlap,
-    refuse_overlap,
+    as_number, is_operand, refuse_internal_overlap, refuse_overlap
 )
 from tensorlab._core.graph.graph cimport as_view, bump_version, needs_grad
 from tensorlab._core.graph.inplace cimport check_inplace
@@ -26,15 +23,8 @@ from tensorlab.ops.dimensions cimport is_unwatched
 from tensorlab.ops.filling cimport check_number, fill_number, fill_zero, refuse_negative
 from tensorlab.ops.indexing.advanced cimport run_index, run_index_put_
 from tensorlab.ops.indexing.subscripts cimport (
-    ALIAS,
-    SELECT,
-    SLICE,
-    UNSQUEEZE,
-    Subscript,
-    plain_subscript,
-    read_items,
-    read_subscript,
-    view_of,
+    ALIAS, SELECT, SLICE, UNSQUEEZE, Subscript, plain_subscript, read_items, read_subscript,
+    view_of
 )
 
 from tensorlab.errors import ShapeError

@@ -15,59 +15,28 @@ from tensorlab._core.dispatch.dispatch cimport run_2, run_3, run_4, run_tuple
 from tensorlab._core.dispatch.op cimport Op, inplace_op
 from tensorlab._core.dispatch.operands cimport as_number, check_fits, write_number
 from tensorlab._core.dispatch.out_argument cimport (
-    NO_OVERLAP,
-    NO_PARTIAL_OVERLAP,
-    OTHERS_APART,
-    store_out,
+    NO_OVERLAP, NO_PARTIAL_OVERLAP, OTHERS_APART, store_out
 )
 from tensorlab._core.dispatch.recording cimport OpNode, end_record_inplace
 from tensorlab._core.dtypes cimport (
-    FLOAT32,
-    FLOAT64,
-    INEXACT,
-    INT16,
-    INT32,
-    INT64,
-    INT8,
-    MAX_ITEMSIZE,
-    is_in,
-    kernel_dtype,
-    number,
+    FLOAT32, FLOAT64, INEXACT, INT16, INT32, INT64, INT8, MAX_ITEMSIZE, is_in, kernel_dtype,
+    number
 )
 from tensorlab._core.graph.graph cimport bump_version, dim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.state.devices cimport ON_CPU
 from tensorlab._core.tensor cimport (
-    TensorBase,
-    alias,
-    empty_beside,
-    give_memory,
-    is_meta,
-    memory_of,
-    result_beside,
-    result_like,
+    TensorBase, alias, empty_beside, give_memory, is_meta, memory_of, result_beside, result_like
 )
 from tensorlab.ops.filling cimport (
-    check_number,
-    fill_number,
-    fill_zero,
-    refuse_negative as refuse_negative_sizes,
-    start_overlapping,
-    warn_if_expanded,
+    check_number, fill_number, fill_zero, refuse_negative as refuse_negative_sizes,
+    start_overlapping, warn_if_expanded
 )
 from tensorlab.ops.indexing.advanced cimport index_result, index_to, run_index_backward
 from tensorlab.ops.indexing.index_iterator cimport (
-    ADD,
-    PUT,
-    TAKE,
-    IndexIterator,
-    add_kept_dim,
-    apart_from,
-    as_row,
-    check_tensor,
-    end_kept_dims,
-    for_each_index,
+    ADD, PUT, TAKE, IndexIterator, add_kept_dim, apart_from, as_row, check_tensor,
+    end_kept_dims, for_each_index
 )
 
 from tensorlab.errors import DTypeError, IndexOutOfRange, PositionOutOfRange, ShapeError, SliceOutOfRange

@@ -15,32 +15,13 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from libc.string cimport memcpy
 
 from tensorlab._core.dtypes cimport (
-    BFLOAT16,
-    BOOL,
-    FLOAT16,
-    FLOAT32,
-    FLOAT64,
-    INT16,
-    INT32,
-    INT64,
-    INT8,
-    MAX_ITEMSIZE,
-    NUM_DTYPES,
-    UINT8,
-    item_size,
-    number,
-    refuse_loop,
-    two_words,
-    word,
+    BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, MAX_ITEMSIZE,
+    NUM_DTYPES, UINT8, item_size, number, refuse_loop, two_words, word
 )
 from tensorlab._core.layout cimport extent, is_dense, ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy
 from tensorlab._core.loops.loop_nest cimport (
-    IndexCounter,
-    coalesce,
-    count_along,
-    next_index,
-    start_counter,
+    IndexCounter, coalesce, count_along, next_index, start_counter
 )
 from tensorlab._core.loops.parallel cimport NOGIL_WORK, grain_of, parallel_for, thread_count
 from tensorlab._core.tensor cimport TensorBase, alias_as, memory_of

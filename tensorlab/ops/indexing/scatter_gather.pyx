@@ -8,31 +8,13 @@ and an index out of range must not reach memory. The comparison costs next to no
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
 from tensorlab._core.dtypes cimport (
-    BFLOAT16,
-    BOOL,
-    FLOAT16,
-    FLOAT32,
-    FLOAT64,
-    INT16,
-    INT32,
-    INT64,
-    INT8,
-    MAX_ITEMSIZE,
-    NUM_DTYPES,
-    UINT8,
-    item_size,
-    number,
-    refuse_loop,
-    two_words,
-    word,
+    BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, MAX_ITEMSIZE,
+    NUM_DTYPES, UINT8, item_size, number, refuse_loop, two_words, word
 )
 from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.loops.loop_nest cimport (
-    IndexCounter,
-    count_along,
-    next_index,
-    start_counter,
+    IndexCounter, count_along, next_index, start_counter
 )
 from tensorlab._core.loops.parallel cimport share_work
 from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of

@@ -14,21 +14,8 @@ from tensorlab._core.dispatch.op cimport Op, inplace_op
 from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dispatch.out_argument cimport NO_PARTIAL_OVERLAP, OTHERS_APART, store_out
 from tensorlab._core.dtypes cimport (
-    BOOL,
-    FLOAT32,
-    FLOAT64,
-    FLOATING,
-    INT16,
-    INT32,
-    INT64,
-    INT8,
-    NUM_DTYPES,
-    ORDERED,
-    UINT8,
-    dtype_object,
-    is_in,
-    kernel_dtype,
-    number,
+    BOOL, FLOAT32, FLOAT64, FLOATING, INT16, INT32, INT64, INT8, NUM_DTYPES, ORDERED, UINT8,
+    dtype_object, is_in, kernel_dtype, number
 )
 from tensorlab._core.graph.graph cimport dim_of
 from tensorlab._core.layout cimport shape_text, ssize
@@ -36,15 +23,8 @@ from tensorlab._core.loops.iterator cimport copy_into, unary_loop
 from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of, result_beside
 from tensorlab.ops.filling cimport fill_number, zeros_beside
 from tensorlab.ops.indexing.scatter_gather cimport (
-    ScatterGather,
-    check_index,
-    check_loop,
-    check_source,
-    raise_bad_index,
-    run_iterator,
-    scatter_gather_loop,
-    scatter_into,
-    set_up_iterator,
+    ScatterGather, check_index, check_loop, check_source, raise_bad_index, run_iterator,
+    scatter_gather_loop, scatter_into, set_up_iterator
 )
 from tensorlab.ops.indexing.gather cimport WRAP_INDEX, padded
 from tensorlab.ops.indexing.index_iterator cimport ADD, PUT, apart_from, check_tensor

@@ -8,12 +8,7 @@ What is added is written into the result first; BLAS then adds the product to it
 from tensorlab._core.dispatch.dispatch cimport run_3, run_tuple
 from tensorlab._core.dispatch.op cimport Op, inplace_op
 from tensorlab._core.dispatch.operands cimport (
-    as_number,
-    can_cast,
-    check_fits,
-    check_same_place,
-    factor_of_type,
-    same_numbers,
+    as_number, can_cast, check_fits, check_same_place, factor_of_type, same_numbers
 )
 from tensorlab._core.dispatch.out_argument cimport CASTS, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.dtypes cimport BOOL, INEXACT, dtype_code, is_in

@@ -30,28 +30,18 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from tensorlab._core.dtypes cimport (
-    FLOAT32, FLOAT64, INT8, INT16, INT32, UINT8, item_size, kernel_dtype,
+    FLOAT32, FLOAT64, INT8, INT16, INT32, UINT8, item_size, kernel_dtype
 )
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.loops.loop_nest cimport (
-    IndexCounter,
-    count_along,
-    next_index,
-    skip_indices,
-    start_counter,
-    start_like,
+    IndexCounter, count_along, next_index, skip_indices, start_counter, start_like
 )
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for, thread_count
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, memory_of
 from tensorlab.ops.linalg.blas_library cimport ddot, dgemm, dgemv, hold_blas, load_blas, release_blas, sdot, sgemm, sgemv
 from tensorlab.ops.linalg.product_loops cimport (
-    SMALL_COLUMNS,
-    SMALL_SIDE,
-    integer_multiply,
-    plain_inner,
-    plain_product,
-    small_product,
+    SMALL_COLUMNS, SMALL_SIDE, integer_multiply, plain_inner, plain_product, small_product
 )
 
 cdef enum:

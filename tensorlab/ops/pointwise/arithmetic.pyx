@@ -3,12 +3,8 @@
 Division has its own file, and so have powers, absolute values and signs, and sums that scale what they add (addcmul, lerp).
 """
 from tensorlab._core.dispatch.dispatch cimport (
-    run_binary,
-    run_binary_inplace,
-    run_ternary,
-    run_ternary_inplace,
-    run_unary,
-    run_unary_inplace,
+    run_binary, run_binary_inplace, run_ternary, run_ternary_inplace, run_unary,
+    run_unary_inplace
 )
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport factor_of_type, is_operand

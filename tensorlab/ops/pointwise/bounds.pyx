@@ -2,11 +2,7 @@
 from cpython.object cimport PyObject
 
 from tensorlab._core.dispatch.dispatch cimport (
-    run_binary,
-    run_binary_inplace,
-    run_quaternary,
-    run_ternary,
-    run_ternary_inplace,
+    run_binary, run_binary_inplace, run_quaternary, run_ternary, run_ternary_inplace
 )
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport promoted_dtype

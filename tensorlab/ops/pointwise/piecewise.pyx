@@ -4,12 +4,7 @@ At a corner the derivative is PyTorch's choice of the two slopes; of a straight 
 and glu, which are written in terms of other ops, stand at the end.
 """
 from tensorlab._core.dispatch.dispatch cimport (
-    run_binary,
-    run_quaternary,
-    run_ternary,
-    run_ternary_inplace,
-    run_unary,
-    run_unary_inplace,
+    run_binary, run_quaternary, run_ternary, run_ternary_inplace, run_unary, run_unary_inplace
 )
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport check_dtype

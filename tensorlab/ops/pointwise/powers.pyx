@@ -6,10 +6,7 @@ goes through logarithm and exponential.
 from libc.math cimport INFINITY, NAN
 
 from tensorlab._core.dispatch.dispatch cimport (
-    run_binary,
-    run_binary_inplace,
-    run_unary,
-    run_unary_inplace,
+    run_binary, run_binary_inplace, run_unary, run_unary_inplace
 )
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, inplace_op, set_loops
 from tensorlab._core.dispatch.operands cimport check_fits, is_operand

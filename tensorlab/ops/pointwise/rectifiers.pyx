@@ -4,12 +4,8 @@ Each has one loop for the function and one for the gradient, so that a layer cos
 smoothly everywhere (gelu, silu, ...) is in smooth.pyx, what is made of other straight pieces (hardtanh, ...) in piecewise.pyx.
 """
 from tensorlab._core.dispatch.dispatch cimport (
-    run_binary,
-    run_binary_inplace,
-    run_quaternary,
-    run_quaternary_inplace,
-    run_ternary,
-    run_unary,
+    run_binary, run_binary_inplace, run_quaternary, run_quaternary_inplace, run_ternary,
+    run_unary
 )
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport check_dtype

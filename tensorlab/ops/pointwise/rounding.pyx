@@ -3,12 +3,8 @@
 Rounding is flat between its steps, so its derivative is 0 everywhere. Integers are returned as they are.
 """
 from tensorlab._core.dispatch.dispatch cimport (
-    run_quaternary,
-    run_quaternary_inplace,
-    run_ternary,
-    run_ternary_inplace,
-    run_unary,
-    run_unary_inplace,
+    run_quaternary, run_quaternary_inplace, run_ternary, run_ternary_inplace, run_unary,
+    run_unary_inplace
 )
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dtypes cimport FLOATING, is_in

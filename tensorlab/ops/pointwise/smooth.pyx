@@ -4,11 +4,7 @@ Each has one loop for the function and one for the gradient, so that a layer cos
 relatives are in rectifiers.pyx; sigmoid and tanh in elementary.pyx.
 """
 from tensorlab._core.dispatch.dispatch cimport (
-    run_binary,
-    run_quaternary,
-    run_ternary,
-    run_unary,
-    run_unary_inplace,
+    run_binary, run_quaternary, run_ternary, run_unary, run_unary_inplace
 )
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport check_dtype

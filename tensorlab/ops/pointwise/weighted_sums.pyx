@@ -3,19 +3,13 @@
 What is multiplied last is added in the same instruction (FMA) and rounded only once, as in PyTorch.
 """
 from tensorlab._core.dispatch.dispatch cimport (
-    run_quaternary,
-    run_quaternary_inplace,
-    run_ternary,
-    run_ternary_inplace,
+    run_quaternary, run_quaternary_inplace, run_ternary, run_ternary_inplace
 )
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.out_argument cimport check_out_dtype
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pointwise.common cimport (
-    check_tensor,
-    is_bool,
-    is_floating_operand,
-    old_order,
+    check_tensor, is_bool, is_floating_operand, old_order
 )
 
 from tensorlab.errors import DTypeError, UnsupportedDType

@@ -9,14 +9,8 @@ from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pooling.average cimport check_gradient, mean_of_windows, spread_over_windows
 from tensorlab.ops.pooling.maximum cimport max_of_windows, maxima_results
 from tensorlab.ops.pooling.windows cimport (
-    axis_sizes,
-    check_axes,
-    check_filled,
-    ints_for_axes,
-    ints_of,
-    lengths_of,
-    splitting_windows,
-    result_of_sizes,
+    axis_sizes, check_axes, check_filled, ints_for_axes, ints_of, lengths_of, splitting_windows,
+    result_of_sizes
 )
 
 from tensorlab._core.interop.exchange import tolist

@@ -11,22 +11,9 @@ from tensorlab._core.layout cimport int_argument, shape_text, ssize
 from tensorlab._core.loops.iterator cimport plain_as, plain_result, put_back
 from tensorlab._core.tensor cimport TensorBase, memory_of
 from tensorlab.ops.pooling.windows cimport (
-    BEHIND,
-    COUNT,
-    FIRST,
-    Planes,
-    axis_sizes,
-    check_axes,
-    check_filled,
-    describe,
-    ints_for_axes,
-    ints_beside,
-    ints_of,
-    lengths_of,
-    run_planes,
-    strides_or_kernels,
-    result_of_sizes,
-    windows_of,
+    BEHIND, COUNT, FIRST, Planes, axis_sizes, check_axes, check_filled, describe, ints_for_axes,
+    ints_beside, ints_of, lengths_of, run_planes, strides_or_kernels, result_of_sizes,
+    windows_of
 )
 
 from tensorlab.errors import ShapeError

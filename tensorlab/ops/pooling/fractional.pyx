@@ -15,15 +15,8 @@ from tensorlab._core.loops.iterator cimport plain_as
 from tensorlab._core.tensor cimport TensorBase, memory_of
 from tensorlab.ops.pooling.maximum cimport max_of_windows, maxima_results
 from tensorlab.ops.pooling.windows cimport (
-    BEHIND,
-    COUNT,
-    FIRST,
-    axis_sizes,
-    check_axes,
-    check_filled,
-    int_table,
-    ints_for_axes,
-    ints_of,
+    BEHIND, COUNT, FIRST, axis_sizes, check_axes, check_filled, int_table, ints_for_axes,
+    ints_of
 )
 
 from tensorlab.errors import ShapeError

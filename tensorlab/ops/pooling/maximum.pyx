@@ -8,36 +8,15 @@ from tensorlab._core.dispatch.dispatch cimport run_tuple
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dtypes cimport (
-    FLOATING,
-    INT16,
-    INT32,
-    INT64,
-    INT8,
-    INTEGRAL,
-    UINT8,
-    is_double,
-    kernel_dtype,
-    number,
+    FLOATING, INT16, INT32, INT64, INT8, INTEGRAL, UINT8, is_double, kernel_dtype, number
 )
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops.iterator cimport plain_as, plain_result, put_back
 from tensorlab._core.tensor cimport TensorBase, memory_of
 from tensorlab.ops.pooling.windows cimport (
-    BEHIND,
-    FIRST,
-    Planes,
-    axis_sizes,
-    check_axes,
-    check_filled,
-    describe,
-    ints_for_axes,
-    ints_beside,
-    ints_of,
-    lengths_of,
-    run_planes,
-    strides_or_kernels,
-    result_of_sizes,
-    windows_of,
+    BEHIND, FIRST, Planes, axis_sizes, check_axes, check_filled, describe, ints_for_axes,
+    ints_beside, ints_of, lengths_of, run_planes, strides_or_kernels, result_of_sizes,
+    windows_of
 )
 
 

@@ -28,21 +28,11 @@ from tensorlab._core.loops.parallel cimport grain_of, parallel_for, range_body, 
 from tensorlab._core.state.modes cimport set_grad_mode, thread_state
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, is_meta, memory_of
 from tensorlab.ops.recurrent.gates cimport (
-    gru_backward_row,
-    gru_row,
-    hidden_row,
-    lstm_backward_row,
-    lstm_row,
-    plain_backward_row,
-    plain_row,
+    gru_backward_row, gru_row, hidden_row, lstm_backward_row, lstm_row, plain_backward_row,
+    plain_row
 )
 from tensorlab.ops.recurrent.panels cimport (
-    multiply_panels,
-    multiply_shared,
-    pack_columns,
-    pack_rows,
-    panel_elements,
-    put_row,
+    multiply_panels, multiply_shared, pack_columns, pack_rows, panel_elements, put_row
 )
 
 from tensorlab.errors import DTypeError, ShapeError
