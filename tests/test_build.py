@@ -202,3 +202,9 @@ def test_make_help_names_every_target():
     targets = set(re.search(r"^\.PHONY: (.*)$", text, re.MULTILINE)[1].split()) - {"help"}
     named = set(re.findall(r"make ([\w-]+)  ", "\n".join(text.splitlines()[:12])))
     assert named == targets
+
+
+def test_the_citation_names_the_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {project['version']}\n" in citation

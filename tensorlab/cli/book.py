@@ -120,7 +120,10 @@ def is_there(module):
 
 
 def explain_extra(what):
-    print(f"tensorlab book: this needs {what}: pip install 'tensorlab[notebooks]'", file=sys.stderr)
+    print(
+        f"tensorlab book: this needs {what}: pip install 'tensorlab-book[notebooks]'",
+        file=sys.stderr,
+    )
     return 1
 
 

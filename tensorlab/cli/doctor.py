@@ -175,7 +175,7 @@ def check_optional():
     for name, (extra, use) in OPTIONAL.items():
         shown = DISTRIBUTIONS.get(name, name)
         if importlib.util.find_spec(name) is None:
-            seen = f"not installed; for {use}: pip install 'tensorlab[{extra}]'"
+            seen = f"not installed; for {use}: pip install 'tensorlab-book[{extra}]'"
             yield Finding(shown, "--", seen)
         else:
             yield Finding(shown, "ok", importlib.metadata.version(shown))

@@ -28,7 +28,7 @@ def require(module, user):
     except ImportError as error:
         package = PACKAGES[module.partition(".")[0]]
         raise MissingExtra(
-            f'{user}: {package} is needed and isn\'t installed; run pip install "tensorlab[data]"'
+            f'{user}: {package} is needed and isn\'t installed; run pip install "tensorlab-book[data]"'
         ) from error
 
 

@@ -5,7 +5,7 @@ source region becomes a cell that prints it from the installed package, boxes be
 roles become plain text, an exercise becomes a cell to fill in and one that checks it, and files
 beside the chapter (a program, recorded results) are written by the first cells.
 
-jupytext reads a chapter's file, and nbformat makes the cells; both come with tensorlab[notebooks].
+jupytext reads a chapter's file, and nbformat makes the cells; both come with tensorlab-book[notebooks].
 """
 
 import re

@@ -3,8 +3,8 @@
     file:   8 bytes: how long the header is | header: JSON | the bytes of all tensors, without a gap
 
 The functions are those of `safetensors.torch`, and so are the files, byte for byte. The library `safetensors` writes
-them and checks the header of what is read; it comes with `pip install "tensorlab[safetensors]"` and is imported when
-the first file is saved or loaded.
+them and checks the header of what is read; it comes with `pip install "tensorlab-book[safetensors]"` and is
+imported when the first file is saved or loaded.
 
 saving.py    save, save_file        which tensors can be written
 loading.py   load, load_file, safe_open

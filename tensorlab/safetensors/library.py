@@ -38,6 +38,6 @@ def library(what):
     except ImportError as error:
         raise MissingExtra(
             f"{what}: needs the library safetensors; install it with"
-            ' pip install "tensorlab[safetensors]"'
+            ' pip install "tensorlab-book[safetensors]"'
         ) from error
     return safetensors

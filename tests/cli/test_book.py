@@ -123,4 +123,4 @@ def test_a_missing_extra_is_named(run, monkeypatch):
     monkeypatch.setattr(book, "is_there", lambda module: False)
     code, _, complaint = run("book 03 --notebook")
     assert code == 1
-    assert "pip install 'tensorlab[notebooks]'" in complaint
+    assert "pip install 'tensorlab-book[notebooks]'" in complaint

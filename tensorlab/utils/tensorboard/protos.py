@@ -21,7 +21,7 @@ def import_library():
     except ImportError as error:
         raise MissingExtra(
             "tensorlab.utils.tensorboard: needs the library tensorboardX; install it with"
-            ' pip install "tensorlab[tensorboard]"'
+            ' pip install "tensorlab-book[tensorboard]"'
         ) from error
     finally:
         if not is_loaded:
