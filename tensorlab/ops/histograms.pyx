@@ -2,14 +2,15 @@
 
 Counting is adding ones at indices, which `index_add_` does; the work here is to find the index of each element.
 """
+from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dispatch.out_argument cimport NO_DERIVATIVE, store_out, store_outs
-from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, FLOATING, INT64, INTEGRAL, dtype_object, is_in
+from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, FLOATING, INT64, INTEGRAL, dtype_object
 from tensorlab._core.layout cimport shape_text
 from tensorlab._core.tensor cimport TensorBase
 
 from tensorlab import return_types
 from tensorlab._core.engine.function import without_derivative
-from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
+from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.ranges import linspace
 from tensorlab.ops.searching import searchsorted
 
@@ -35,8 +36,7 @@ def bincount(TensorBase input not None, weights=None, Py_ssize_t minlength=0):
     cdef TensorBase counted
     if input.ndim_ != 1:
         raise ShapeError(f"bincount: the tensor must be one row, not of shape {shape_text(input.ndim_, input.sizes)}")
-    if not is_in(input.dtype_, INTEGRAL):
-        raise UnsupportedDType(f"bincount: integers can be counted, not {input.dtype}")
+    check_dtype("bincount", input, INTEGRAL)
     if minlength < 0:
         raise ShapeError(f"bincount: minlength is {minlength}; expected at least 0")
     if weights is not None and (not isinstance(weights, TensorBase) or weights.shape != input.shape):
@@ -89,8 +89,7 @@ def histc(TensorBase input not None, Py_ssize_t bins=100, min=0, max=0, *, out=N
     >>> tensorlab.histc(tensorlab.tensor([0.1, 0.2, 0.9]), bins=2, min=0, max=1)
     tensor([2., 1.])
     """
-    if not is_in(input.dtype_, FLOATING):
-        raise UnsupportedDType(f"histc: floating numbers are counted, not {input.dtype}; convert with .to() first")
+    check_dtype("histc", input, FLOATING)
     if bins <= 0:
         raise RuntimeError(f"histc: bins is {bins}; expected at least 1")
     x = input.detach().reshape(-1)
@@ -128,8 +127,7 @@ def histogram(TensorBase input not None, bins=100, *, range=None, weight=None, b
     >>> tensorlab.histogram(tensorlab.tensor([1., 2., 1.]), bins=2, range=(0., 2.))[0]
     tensor([0., 3.])
     """
-    if not is_in(input.dtype_, FLOATING):
-        raise UnsupportedDType(f"histogram: floating numbers are counted, not {input.dtype}; convert with .to() first")
+    check_dtype("histogram", input, FLOATING)
     x = input.detach().reshape(-1)
     if isinstance(bins, TensorBase):
         if (<TensorBase>bins).dtype_ != input.dtype_:

@@ -76,20 +76,6 @@ set_fills[float](FLOAT32, 0)
 set_fills[double](FLOAT64, 0)
 
 
-cdef int fill_any(TensorBase row, int recipe, Generator generator, double p) except -1:
-    if any_fills[row.dtype_] == NULL:
-        refuse_loop(row.dtype_)
-    any_fills[row.dtype_](memory_of(row), row.numel_, recipe, generator, p)
-    return 0
-
-
-cdef int fill_integers(TensorBase row, Generator generator, int64_t low, uint64_t range_) except -1:
-    if integer_fills[row.dtype_] == NULL:
-        refuse_loop(row.dtype_)
-    integer_fills[row.dtype_](memory_of(row), row.numel_, generator, low, range_)
-    return 0
-
-
 # ---------------------------------------------------------------- memory order
 cdef TensorBase in_memory_order(TensorBase x):
     """An alias of x with its dimensions sorted by stride, the smallest last."""
@@ -108,11 +94,12 @@ cdef TensorBase in_memory_order(TensorBase x):
 
 cdef TensorBase row_for(TensorBase x):
     """A contiguous tensor to fill: x's own memory where it is a plain row of a type with fills, else a new one."""
-    cdef TensorBase row
-    if kernel_dtype(x.dtype_) == x.dtype_ and is_dense(x.ndim_, x.sizes, x.strides):
-        row = alias_as(x, 1, &x.numel_, NULL, x.data_)
-        return row
-    return empty_beside(x, kernel_dtype(x.dtype_), 1, &x.numel_)
+    cdef int dtype = kernel_dtype(x.dtype_)
+    if any_fills[dtype] == NULL:
+        refuse_loop(dtype)
+    if dtype == x.dtype_ and is_dense(x.ndim_, x.sizes, x.strides):
+        return alias_as(x, 1, &x.numel_, NULL, x.data_)
+    return empty_beside(x, dtype, 1, &x.numel_)
 
 
 cdef int put_row(TensorBase x, TensorBase row) except -1:
@@ -129,7 +116,7 @@ cdef int fill_tensor(TensorBase x, int recipe, Generator generator, double a, do
         return 0
     row = row_for(x)
     if recipe >= BERNOULLI:
-        fill_any(row, recipe, generator, a)
+        any_fills[row.dtype_](memory_of(row), row.numel_, recipe, generator, a)
     elif recipe == NORMAL and kernel_dtype(x.dtype_) != x.dtype_ and x.numel_ >= NORMAL_BLOCK:
         # for the half types nothing is drawn in vain: whole blocks, then the last 16 elements once more
         fill_normal[float](<float*>memory_of(row), x.numel_ - x.numel_ % NORMAL_BLOCK, generator, a, b)
@@ -535,7 +522,7 @@ cdef int fill_between(TensorBase x, Generator generator, object low, object high
     if is_in(x.dtype_, FLOATING):
         low, high = exact_bounds(x.dtype_, low, high)
     row = row_for(x)
-    fill_integers(row, generator, low, <uint64_t>((high - low) & 0xffffffffffffffff))
+    integer_fills[row.dtype_](memory_of(row), row.numel_, generator, low, <uint64_t>((high - low) & 0xffffffffffffffff))
     return put_row(x, row)
 
 

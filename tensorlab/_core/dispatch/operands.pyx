@@ -7,17 +7,38 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_Check
 from cpython.number cimport PyIndex_Check
 from cpython.object cimport PyObject
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 
 from tensorlab._core.dtypes cimport (
+<<<<<<< ours
     BOOL, FLOAT32, FLOAT64, FLOATING, INEXACT, INT64, INTEGRAL, NO_DTYPE, UINT8, category,
     default_float, dtype_object, is_in, item_size, promotion
+=======
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    FLOATING,
+    INEXACT,
+    INT16,
+    INT32,
+    INT64,
+    INT8,
+    INTEGRAL,
+    NO_DTYPE,
+    UINT8,
+    category,
+    default_float,
+    dtype_object,
+    is_in,
+    item_size,
+    promotion,
+    refuse_loop,
+>>>>>>> theirs
 )
 from tensorlab._core.layout cimport (
     MAX_NDIM, broadcast_into, channels_last_strides, dense_strides, has_internal_overlap,
     is_channels_last, is_contiguous, is_dense, shape_text, ssize
 )
-from tensorlab._core.loops.conversion cimport check_convertible, convert
 from tensorlab._core.loops.iterator cimport MAX_OPERANDS
 from tensorlab._core.state.devices cimport ON_CPU, SHELL, device_name
 from tensorlab._core.storage cimport refuse_shell, storage_on
@@ -64,9 +85,16 @@ cdef int write_number(object x, int dtype, void* to) except -1:
         n = int(x)
         if dtype == INT64:
             (<int64_t*>to)[0] = n
+        elif dtype == UINT8:
+            (<uint8_t*>to)[0] = <uint8_t>n
+        elif dtype == INT8:
+            (<int8_t*>to)[0] = <int8_t>n
+        elif dtype == INT16:
+            (<int16_t*>to)[0] = <int16_t>n
+        elif dtype == INT32:
+            (<int32_t*>to)[0] = <int32_t>n
         else:
-            check_convertible(dtype, INT64)
-            convert(to, dtype, 1, &n, INT64, 1, 1)
+            refuse_loop(dtype)
     return 0
 
 

@@ -37,7 +37,6 @@ from tensorlab.errors import DTypeError, ShapeError
 # ---------------------------------------------------------------- single elements
 cdef object read_element(const void* address, int dtype):
     """One element as a Python bool, int or float."""
-    cdef float x
     if dtype == FLOAT32:
         return <double>(<float*>address)[0]
     if dtype == FLOAT64:
@@ -54,6 +53,11 @@ cdef object read_element(const void* address, int dtype):
         return (<int16_t*>address)[0]
     if dtype == INT32:
         return (<int32_t*>address)[0]
+    return read_half(address, dtype)
+
+
+cdef object read_half(const void* address, int dtype):
+    cdef float x
     check_convertible(FLOAT32, dtype)
     convert(&x, FLOAT32, 1, address, dtype, 1, 1)
     return <double>x

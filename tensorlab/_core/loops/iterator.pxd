@@ -1,7 +1,5 @@
 """The tensor iterator: it serves every pointwise op, every copy and every cast."""
-from libc.stdint cimport int32_t, int64_t
-
-from tensorlab._core.dtypes cimport two_words
+from tensorlab._core.dtypes cimport word
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.tensor cimport TensorBase
 
@@ -55,9 +53,4 @@ cdef TensorBase moved(TensorBase x, int device)
 cdef TensorBase contiguous_copy(TensorBase x)
 cdef int fill_with(TensorBase out, const void* value, int value_dtype) except -1
 
-ctypedef fused wide_word:       # an element that is only moved, and transposed in blocks
-    int32_t
-    int64_t
-    two_words
-
-cdef void transpose_tile(wide_word* buffer, const wide_word* data, ssize stride, ssize m, ssize n) noexcept nogil
+cdef void transpose_tile(word* buffer, const word* data, ssize stride, ssize m, ssize n) noexcept nogil

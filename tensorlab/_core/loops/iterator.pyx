@@ -85,17 +85,17 @@ cdef void gather_row(char* buffer, Operand* operand, char* data, ssize stride, s
         broadcast_value(buffer, buffer, item_size[operand.kernel_dtype], n)
 
 
-cdef void transpose_tile(wide_word* buffer, const wide_word* data, ssize stride, ssize m, ssize n) noexcept nogil:
+cdef void transpose_tile(word* buffer, const word* data, ssize stride, ssize m, ssize n) noexcept nogil:
     """buffer[i, j] = data[j, i], in blocks that fit in registers; what is left over number by number."""
-    cdef ssize i, j, side = 8 if wide_word is int32_t else 4
-    cdef ssize m_whole = 0 if wide_word is two_words else m - m % side, n_whole = n - n % side
+    cdef ssize i, j, side = 8 if word is int32_t else 4 if word is int64_t else 1 << 30     # other sizes have no blocks
+    cdef ssize m_whole = m - m % side, n_whole = n - n % side
     i = 0
     while i < m_whole:
         j = 0
         while j < n_whole:
-            if wide_word is int32_t:
+            if word is int32_t:
                 tl_transpose_4(buffer + i * n + j, n, data + j * stride + i, stride)
-            elif wide_word is int64_t:
+            elif word is int64_t:
                 tl_transpose_8(buffer + i * n + j, n, data + j * stride + i, stride)
             j += side
         i += side
@@ -104,11 +104,20 @@ cdef void transpose_tile(wide_word* buffer, const wide_word* data, ssize stride,
             buffer[i * n + j] = data[j * stride + i]
 
 ctypedef void (*transpose_loop)(void* buffer, const void* data, ssize stride, ssize m, ssize n) noexcept nogil
+cdef transpose_loop[MAX_ITEMSIZE + 1] transpose_loops   # by the size of an element
+cdef unary_loop[MAX_ITEMSIZE + 1] fill_loops
+cdef void* copy_loops[MAX_ITEMSIZE + 1]
 
-cdef transpose_loop[MAX_ITEMSIZE + 1] transpose_loops   # by the size of an element; NULL for small ones
-transpose_loops[4] = <transpose_loop>transpose_tile[int32_t]
-transpose_loops[8] = <transpose_loop>transpose_tile[int64_t]
-transpose_loops[16] = <transpose_loop>transpose_tile[two_words]
+cdef void set_loops(const word* as_this) noexcept:
+    transpose_loops[sizeof(word)] = <transpose_loop>transpose_tile[word]
+    fill_loops[sizeof(word)] = <unary_loop>fill_words[word]
+    copy_loops[sizeof(word)] = <void*>copy_words[word]
+
+set_loops[uint8_t](NULL)
+set_loops[uint16_t](NULL)
+set_loops[int32_t](NULL)
+set_loops[int64_t](NULL)
+set_loops[two_words](NULL)
 
 
 cdef void gather(char* buffer, Operand* operand, char* data, ssize row_stride, ssize stride, ssize m, ssize n) noexcept nogil:
@@ -116,7 +125,7 @@ cdef void gather(char* buffer, Operand* operand, char* data, ssize row_stride, s
     cdef int size = item_size[operand.dtype], kernel_size = item_size[operand.kernel_dtype]
     cdef ssize i, row = n * kernel_size
     cdef char[BUFFER] column
-    if row_stride == 1 and m > 1 and n > 1 and operand.dtype == operand.kernel_dtype and transpose_loops[size] != NULL:
+    if row_stride == 1 and m > 1 and n > 1 and operand.dtype == operand.kernel_dtype:
         transpose_loops[size](buffer, data, stride, m, n)
     elif m > 1 and row_stride == 0:                         # the same row again and again
         gather_row(buffer, operand, data, stride, n)
@@ -370,19 +379,6 @@ cdef int for_each(TensorIterator* iter, void* loop, ssize grain) except -1:
 cdef void copy_words(word* out, word* x, ssize n) noexcept nogil:
     if out != x:
         memcpy(out, x, n * sizeof(word))
-
-cdef void* copy_loops[MAX_ITEMSIZE + 1]                 # by the size of an element
-cdef unary_loop[MAX_ITEMSIZE + 1] fill_loops
-
-cdef void set_loops(const word* as_this) noexcept:
-    copy_loops[sizeof(word)] = <void*>copy_words[word]
-    fill_loops[sizeof(word)] = <unary_loop>fill_words[word]
-
-set_loops[uint8_t](NULL)
-set_loops[uint16_t](NULL)
-set_loops[int32_t](NULL)
-set_loops[int64_t](NULL)
-set_loops[two_words](NULL)
 
 
 cdef int copy_into(TensorBase out, TensorBase x) except -1:
