@@ -10,30 +10,8 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 
 from tensorlab._core.dtypes cimport (
-<<<<<<< ours
-    BOOL, FLOAT32, FLOAT64, FLOATING, INEXACT, INT64, INTEGRAL, NO_DTYPE, UINT8, category,
-    default_float, dtype_object, is_in, item_size, promotion
-=======
-    BOOL,
-    FLOAT32,
-    FLOAT64,
-    FLOATING,
-    INEXACT,
-    INT16,
-    INT32,
-    INT64,
-    INT8,
-    INTEGRAL,
-    NO_DTYPE,
-    UINT8,
-    category,
-    default_float,
-    dtype_object,
-    is_in,
-    item_size,
-    promotion,
-    refuse_loop,
->>>>>>> theirs
+    BOOL, FLOAT32, FLOAT64, FLOATING, INEXACT, INT16, INT32, INT64, INT8, INTEGRAL, NO_DTYPE,
+    UINT8, category, default_float, dtype_object, is_in, item_size, promotion, refuse_loop
 )
 from tensorlab._core.layout cimport (
     MAX_NDIM, broadcast_into, channels_last_strides, dense_strides, has_internal_overlap,
