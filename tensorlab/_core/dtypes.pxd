@@ -16,8 +16,8 @@ cdef enum:
     NO_DTYPE = 10       # "not known yet" while promoting
     MAX_ITEMSIZE = 16   # bytes of the widest element that can be moved: what buffers for any type reserve for each
 
-# Classes of types are sets of them, with a bit for each code: is_in(x.dtype_, INTEGRAL | FLOATING). Nothing depends on the
-# order of the codes.
+# Classes of types are sets of them, with a bit for each code: is_in(x.dtype_, INTEGRAL | FLOATING). Nothing but the table of
+# promotions (dtypes.pyx) depends on the order of the codes.
 cdef enum:
     BOOLEAN = 1 << BOOL
     UNSIGNED = 1 << UINT8

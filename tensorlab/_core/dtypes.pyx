@@ -9,8 +9,9 @@ import math
 from tensorlab.errors import UnsupportedDType
 
 
-# A row for each code: the name, the bytes of an element, its letter in the module struct (None: it has none), and the types
-# that promote to it. So do those that promote to these, and two types meet in the first row that both promote to.
+# A row for each code: the name, the bytes of an element, its letter in the module struct (None:
+# it has none), and the types that promote to it. So do those that promote to these, and two
+# types meet in the first row that both promote to.
 cdef tuple ROWS = (
     ("bool",     1, b"?",  ()),
     ("uint8",    1, b"B",  ("bool",)),
