@@ -124,7 +124,7 @@ def views():
     """Views in Python that mention no facet: the first half of the rows, and both halves."""
     upper, halves = Op("upper(Tensor(a) x) -> Tensor(a)"), Op("halves(Tensor(a) x) -> Tensor(a)[]")
     upper.infer(lambda x: REGISTRY["slice"](x, 0, 0, len(x) // 2, 1))
-    halves.infer(lambda x: REGISTRY["split"](x, 0, (len(x) // 2,) * 2))
+    halves.infer(lambda x: REGISTRY["split"](x, len(x) // 2))
     yield upper, halves
     del REGISTRY["upper"], REGISTRY["halves"]
 

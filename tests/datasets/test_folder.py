@@ -195,7 +195,7 @@ def test_without_pillow_the_error_says_what_to_install(root, monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
     data = ImageFolder(root)
     with pytest.raises(
-        MissingExtra, match=r'^default_loader: Pillow is needed .*"tensorlab\[data\]"'
+        MissingExtra, match=r'^default_loader: Pillow is needed .*"tensorlab-book\[data\]"'
     ):
         data[0]
 

@@ -139,7 +139,7 @@ def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
     with pytest.raises(
         MissingExtra,
-        match=r'^Digits: scikit-learn is needed and isn\'t installed; run pip install "tensorlab\[data\]"$',
+        match=r'^Digits: scikit-learn is needed and isn\'t installed; run pip install "tensorlab-book\[data\]"$',
     ):
         Digits()
 

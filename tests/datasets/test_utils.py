@@ -112,7 +112,7 @@ def test_a_damaged_file_is_fetched_again(server, tmp_path):
 def test_without_pooch_the_error_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(
-        MissingExtra, match=r'^download_url: pooch is needed .*pip install "tensorlab\[data\]"'
+        MissingExtra, match=r'^download_url: pooch is needed .*pip install "tensorlab-book\[data\]"'
     ):
         utils.download_url("http://127.0.0.1:9/a", tmp_path)
     assert issubclass(MissingExtra, ImportError)

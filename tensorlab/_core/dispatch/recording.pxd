@@ -11,9 +11,9 @@ cdef class OpNode(Node):
     cdef unsigned int saved_tensors     # which of them are tensors (a bit each),
     cdef unsigned int computed_tensors  # and of these, which were computed then
     cdef unsigned long long[MAX_SAVED] versions  # of those tensors
-    cdef dict shapes            # derivative: shape of its input, where the input's node says another; of a list, all shapes
+    cdef dict shapes            # derivative: shape of its input, where the input's node says another
     cdef unsigned int has_order         # derivatives whose input lay in the order that they ask for (a bit each)
-    cdef tuple layout           # stride and storage offset of the input whose derivative asks for them
+    cdef tuple layout           # stride and storage offset of the input whose derivative asks for them; of a list, the shapes
     cdef SavedTensor saved_output
     cdef bint wants_output      # some formula needs the output
     cdef bint is_released       # something that was saved is gone

@@ -137,6 +137,8 @@ cdef class OpNode(Node):
         if code == GRADS:
             return grad if self.output_count != 1 else [grad]
         if code == SHAPE:
+            if self.op.takes_list:
+                return self.layout
             if self.shapes is not None and j in self.shapes:
                 return self.shapes[j]
             return make_size(self.metadata_of_input(j).ndim, self.metadata_of_input(j).sizes)
@@ -348,7 +350,7 @@ cdef OpNode begin_list_record(Op op, PyObject** arguments, int n):
     node.op = op
     set_edges(node, tensors)
     if op.wants_shape:
-        node.shapes = {0: [shape_of(<TensorBase>one) for one in tensors]}
+        node.layout = tuple([shape_of(<TensorBase>one) for one in tensors])
     node.saved = tuple([save_value(<object>arguments[i]) if op.saves[0] >> i & 1 else None for i in range(n)])
     set_sequence_number(node)
     return node

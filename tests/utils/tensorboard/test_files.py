@@ -273,7 +273,7 @@ except ImportError as error:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     expected = (
-        "MissingExtra tensorlab.utils.tensorboard: needs the library tensorboardX; .*tensorlab"
+        "MissingExtra tensorlab.utils.tensorboard: needs the library tensorboardX; .*tensorlab-book"
     )
     assert re.match(expected + r"\[tensorboard\]", done.stdout)
 
