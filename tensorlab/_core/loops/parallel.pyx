@@ -80,7 +80,7 @@ cdef void parallel_for(range_body body, void* context, ssize count, ssize grain)
 
 cdef void share_work(range_body body, void* context, ssize count, ssize work,
                      ssize grain) noexcept:
-    """The same where the indices stand for `work` elements, of which a thread gets `grain` at least.
+    """The same where the indices stand for `work` elements; a thread gets at least `grain`.
 
     Little work is done at once. During more, other threads of Python may run.
     """
