@@ -172,6 +172,7 @@ class InParts(Exercise):
 
     kind = "extend"
     idea = "Break it"
+    beside = "the check watches the model that the answer gets"
     stub = """
         def gradients_in_parts(model, pixels, labels, size):
             model.zero_grad()

@@ -144,6 +144,7 @@ class ReadImages(Exercise):
 
     kind = "extend"
     idea = "Borrowing"
+    beside = "answer and check look at the same memory"
     stub = """
         def read_images(buffer):
             ndim = buffer[3]

@@ -112,6 +112,7 @@ class Reshaped(Exercise):
 
     kind = "implement"
     idea = "Reshape: a view, or else a copy"
+    beside = "the check watches what the answer calls"
     stub = """
         def reshaped(x, sizes):
             return x.view(sizes)  # not yet: it may raise
@@ -263,6 +264,7 @@ class MovedInPlace(Exercise):
 
     kind = "extend"
     idea = "Copy into memory that exists"
+    beside = "the check watches the memory that the answer uses"
     stub = """
         def move_right(x, k):
             x[k:] = x[:-k].clone()  # not yet: it needs twice the memory

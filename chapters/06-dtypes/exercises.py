@@ -182,6 +182,7 @@ class HonestTotal(Exercise):
 
     kind = "extend"
     idea = "Who holds the total"
+    beside = "the check watches what the answer calls"
     stub = """
         def total(values):
             result = values.new_zeros(())

@@ -204,6 +204,7 @@ class PickByHand(Exercise):
 
     kind = "extend"
     idea = "Positions become offsets"
+    beside = "the check watches what the answer calls"
     stub = """
         def memory(x):
             length = x.untyped_storage().nbytes() // x.element_size()

@@ -221,6 +221,7 @@ class Distances(Exercise):
 
     kind = "extend"
     idea = "What an operand costs"
+    beside = "the check watches what the answer calls"
     stub = """
         def distances(points):
             return ((points[:, None] - points) ** 2).sum(2)  # right, but large

@@ -104,6 +104,7 @@ class LogSumExp(Exercise):
 
     kind = "implement"
     idea = "Softmax without overflow"
+    beside = "the check watches what the answer calls"
     stub = """
         def logsumexp(x):
             return x.exp().sum(-1).log()

@@ -4,7 +4,7 @@ import random
 from itertools import pairwise
 
 import tensorlab as torch
-from tensorlab.learn import BugHunt, Exercise, Wrong, called_names, expect, require
+from tensorlab.learn import BugHunt, Exercise, Wrong, called_names, describe, expect, require
 
 IMPORTS = "import tensorlab as torch\n"
 
@@ -218,9 +218,9 @@ class Flags(Exercise):
             )
             require(
                 not (right == "copy" and came in ("N", "T") and 1 in x.stride()),
-                f"{about}: {came!r} doesn't work: its rows or columns overlap in memory.",
+                f"{about}: {describe(came)} doesn't work: its rows or columns overlap in memory.",
             )
-            require(came == right, f"{about}: you returned {came!r}, expected {right!r}.")
+            require(came == right, f"{about}: you returned {describe(came)}, expected {right!r}.")
 
 
 class Gradients(Exercise):
@@ -233,6 +233,7 @@ class Gradients(Exercise):
 
     kind = "implement"
     idea = "Gradients"
+    beside = "the check watches what the answer calls"
     stub = """
         def gradients(grad, x, w):
             return grad @ w.t(), x.t() @ grad

@@ -3,7 +3,7 @@
 import random
 
 import tensorlab as torch
-from tensorlab.learn import BugHunt, Exercise, Wrong, called_names, expect, require
+from tensorlab.learn import BugHunt, Exercise, Wrong, called_names, describe, expect, require
 from tensorlab.nn import functional as F
 
 IMPORTS = """
@@ -106,7 +106,7 @@ class SizeAfter(Exercise):
         for case in cases:
             n, kernel, stride, padding, dilation = case
             came, true = size_after(*case), len(places(*case))
-            require(isinstance(came, int), f"size_after{case} is {came!r}; return an int.")
+            require(isinstance(came, int), f"size_after{case} is {describe(came)}; return an int.")
             if came == true:
                 continue
             sizes = f"size_after{case} isn't {came}."
@@ -217,7 +217,8 @@ class Windows(Exercise):
             for k, stride in ((1, 1), (2, 1), (3, 1), (2, 2), (3, 2), (2, 3), (5, 1)):
                 came = windows(x, k, stride)
                 require(
-                    isinstance(came, torch.Tensor), f"windows returned {came!r}; return a tensor."
+                    isinstance(came, torch.Tensor),
+                    f"windows returned {describe(came)}; return a tensor.",
                 )
                 channels, height, width = x.shape
                 starts = [range(0, n - k + 1, stride) for n in (height, width)]
@@ -256,6 +257,7 @@ class GradWeight(Exercise):
 
     kind = "implement"
     idea = "Two gradients"
+    beside = "the check watches what the answer calls"
     stub = """
         def grad_weight(grad, x, k):
             return torch.zeros(grad.shape[1], x.shape[1], k, k, dtype=x.dtype)
@@ -348,7 +350,8 @@ class GradWeight(Exercise):
                 not used, f"grad_weight calls {', '.join(used)}. Write it with products and sums."
             )
             require(
-                isinstance(came, torch.Tensor), f"grad_weight returned {came!r}; return a tensor."
+                isinstance(came, torch.Tensor),
+                f"grad_weight returned {describe(came)}; return a tensor.",
             )
             about = f"the gradient for x of {tuple(x.shape)} and filters of {tuple(w.shape)}"
             if tuple(came.shape) == tuple(w.shape) and came.dtype == w.dtype and n > 1:
@@ -578,7 +581,10 @@ class ReceptiveField(Exercise):
         ]
         for layers in cases:
             came, true = receptive_field(list(layers)), measured_field(layers)
-            require(isinstance(came, int), f"receptive_field({layers}) is {came!r}; return an int.")
+            require(
+                isinstance(came, int),
+                f"receptive_field({layers}) is {describe(came)}; return an int.",
+            )
             if came == true:
                 continue
             text = f"receptive_field({layers}) is {came}, and {true} is right."

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import tensorlab as torch
 import tensorlab.threads as library
-from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
+from tensorlab.learn import BugHunt, Exercise, Wrong, describe, expect, require
 
 IMPORTS = """
 import threading
@@ -121,7 +121,8 @@ class Enough(Exercise):
             if target <= serial and target < one:
                 require(
                     came is None,
-                    f"{what} is {came!r}, but no number of cores is enough: the serial part alone takes {serial} ms.",
+                    f"{what} is {describe(came)}, but no number of cores is enough: the serial part alone "
+                    f"takes {serial} ms.",
                 )
                 continue
             cores = 1
@@ -130,7 +131,7 @@ class Enough(Exercise):
             require(came is not None, f"{what} is None, but {cores} cores are enough.")
             require(
                 not isinstance(came, bool) and came == int(came),
-                f"{what} is {came!r}; return a whole number of cores.",
+                f"{what} is {describe(came)}; return a whole number of cores.",
             )
             require(
                 not (came == max(1, -(-one // target)) and came < cores),
@@ -238,7 +239,9 @@ class Worth(Exercise):
             what = f"best_threads({work}, {wake}, {most})"
             came = best_threads(work, wake, most)
             require(came is not None, f"{what} is None; return a number.")
-            require(came in times, f"{what} is {came!r}; expected a number from 1 to {most}.")
+            require(
+                came in times, f"{what} is {describe(came)}; expected a number from 1 to {most}."
+            )
             came = int(came)
             require(
                 times[came] != times[expected] or came == expected,
@@ -375,6 +378,7 @@ class Steady(Exercise):
 
     kind = "extend"
     idea = "Same bits?"
+    beside = "the check changes the number of threads"
     stub = """
         def steady_sum(x):
             return x.sum()
@@ -547,6 +551,7 @@ class Hunt(BugHunt):
     """
 
     idea = "Pieces"
+    beside = "the functions that are tested call the test's own in threads"
     stub = """
         def test(share):
             share(lambda begin, end: None, 10, 2)

@@ -3,7 +3,7 @@
 import itertools
 
 import tensorlab as torch
-from tensorlab.learn import Exercise, Wrong, expect, require
+from tensorlab.learn import Exercise, Wrong, describe, expect, require
 
 IMPORTS = """
 import tensorlab as torch
@@ -84,7 +84,8 @@ class SameNumbers(Exercise):
         for name, answer, (one, other) in zip(names, same, pairs, strict=True):
             truth = all(after(seed, one).equal(after(seed, other)) for seed in range(5))
             require(
-                isinstance(answer, bool), f"The {name} answer is {answer!r}; write True or False."
+                isinstance(answer, bool),
+                f"The {name} answer is {describe(answer)}; write True or False.",
             )
             require(answer == truth, f"The {name} is not right. Draw both and compare.")
 

@@ -82,6 +82,7 @@ class Division(Exercise):
 
     kind = "implement"
     idea = "A number that remembers"
+    beside = "answer and check make numbers of one engine"
     stub = """
         def divided(x, y):
             return Number(x.value / y.value)  # not yet: its inputs are missing
@@ -180,6 +181,7 @@ class ForwardMode(Exercise):
 
     kind = "extend"
     idea = "Idea"
+    beside = "the check calculates with numbers of the answer's own class"
     stub = """
         class Dual:
             def __init__(self, value, slope=0.0):

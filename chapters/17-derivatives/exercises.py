@@ -244,6 +244,7 @@ class Gate(Exercise):
 
     kind = "extend"
     idea = "An op of your own"
+    beside = "the answer declares an op of the library"
     stub = """
         gate = Op("gate(x, y)", lambda x, y: x * y.sigmoid())
 

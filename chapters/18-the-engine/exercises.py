@@ -119,6 +119,7 @@ class Needed(Exercise):
 
     kind = "implement"
     idea = "inputs="
+    beside = "answer and check walk over the same graph"
     stub = """
         def needed(root, targets):
             return set(targets)  # not yet
@@ -267,6 +268,7 @@ class WithoutCounts(Exercise):
 
     kind = "extend"
     idea = "The ready queue"
+    beside = "answer and check walk over the same graph"
     stub = """
         def backward_without_counts(root):
             root.grad = 1.0  # not yet

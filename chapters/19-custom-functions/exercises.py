@@ -110,6 +110,7 @@ class UnitVector(Exercise):
 
     kind = "implement"
     idea = "Saving the wrong tensor"
+    beside = "the answer is a class that the library itself calls"
     stub = """
         class Unit(torch.autograd.Function):
             @staticmethod
@@ -241,6 +242,7 @@ class SolveWithNumPy(Exercise):
 
     kind = "extend"
     idea = "A second derivative"
+    beside = "the answer is a class that the library itself calls"
     stub = """
         class Solve(torch.autograd.Function):
             @staticmethod
@@ -410,6 +412,7 @@ class HuntInAFunction(BugHunt):
     """
 
     idea = "Break it"
+    beside = "the test looks at graphs, which don't travel between processes"
     stub = """
         def test(scale):
             x = torch.ones(2, 2, requires_grad=True)

@@ -93,6 +93,7 @@ class Guarded(Exercise):
 
     kind = "implement"
     idea = "Saving and unpacking"
+    beside = "the check looks at the graph that the answer records"
     stub = """
         def guarded(x):
             def unpack():
@@ -231,6 +232,7 @@ class SquareInPlace(Exercise):
 
     kind = "extend"
     idea = "Check, save, write, count, rebase"
+    beside = "the check looks at the graph that the answer records"
     stub = """
         def square_in_place(y):
             return y.mul_(y)  # backward raises
@@ -311,6 +313,7 @@ class HuntInPlace(BugHunt):
     """
 
     idea = "Check, save, write, count, rebase"
+    beside = "the test looks at graphs, which don't travel between processes"
     stub = """
         def test(scale_rows_):
             x = torch.ones(2, 3)

@@ -302,6 +302,7 @@ class FillingATable(Exercise):
 
     kind = "extend"
     idea = "Experiment"
+    beside = "the check looks at the graph that the answer records"
     stub = """
         def running_means(x):
             table = torch.zeros(x.shape)
@@ -420,6 +421,7 @@ class HuntTheWrite(BugHunt):
     """
 
     idea = "Break it"
+    beside = "the test looks at graphs, which don't travel between processes"
     stub = """
         def test(write):
             x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)

@@ -246,6 +246,7 @@ class Frozen(Exercise):
 
     kind = "extend"
     idea = "Out of the graph for good"
+    beside = "the check looks at parameters while the answer is at work"
     stub = """
         @contextlib.contextmanager
         def frozen(parameters):
@@ -387,6 +388,7 @@ class HuntInTheModes(BugHunt):
     """
 
     idea = "Modes as decorators"
+    beside = "the test looks at the modes of functions that it defines"
     stub = """
         def test(without_grad):
             x = torch.ones(2, requires_grad=True)

@@ -307,6 +307,7 @@ class HuntPenalty(BugHunt):
     """
 
     idea = "Break it"
+    beside = "the test looks at graphs, which don't travel between processes"
     stub = """
         def test(penalty):
             w = torch.tensor([3.0, 4.0], requires_grad=True)

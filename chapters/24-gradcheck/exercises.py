@@ -283,6 +283,7 @@ class HuntCube(BugHunt):
     """
 
     idea = "Break it"
+    beside = "the test looks at graphs, which don't travel between processes"
     stub = """
         def test(cube):
             x = torch.ones(2, dtype=torch.float64, requires_grad=True)

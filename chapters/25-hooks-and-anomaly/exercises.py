@@ -94,6 +94,7 @@ class SavedBytes(Exercise):
 
     kind = "implement"
     idea = "What forward keeps"
+    beside = "the check looks at the graph that the answer records"
     stub = """
         def saved_bytes(run, leaves):
             run()
@@ -226,6 +227,7 @@ class FirstNan(Exercise):
 
     kind = "extend"
     idea = "Anomaly mode: the NaN"
+    beside = "the check looks at the graph that the answer records"
     stub = """
         def first_nan(loss):
             loss.backward()

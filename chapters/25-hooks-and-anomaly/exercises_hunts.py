@@ -22,6 +22,7 @@ class HuntTheNan(BugHunt):
     """
 
     idea = "Anomaly mode: the NaN"
+    beside = "the test looks at graphs, which don't travel between processes"
     stub = """
         def test(loss_of):
             weight = torch.tensor([2.0], requires_grad=True)
@@ -127,6 +128,7 @@ class HuntTheIdleWeight(BugHunt):
     """
 
     idea = "After the leaf has its gradient"
+    beside = "the test looks at graphs, which don't travel between processes"
     stub = """
         def test(train_step):
             torch.manual_seed(0)
@@ -242,6 +244,7 @@ class HuntTheHiddenWrite(BugHunt):
     """
 
     idea = "The write that isn't counted"
+    beside = "the test looks at graphs, which don't travel between processes"
     stub = """
         def test(loss_of):
             torch.manual_seed(0)
@@ -351,6 +354,7 @@ class HuntTheBytes(BugHunt):
     """
 
     idea = "What forward keeps"
+    beside = "the test looks at graphs, which don't travel between processes"
     stub = """
         def test(leaky):
             x = torch.tensor([-10.0, 5.0, 0.0], requires_grad=True)
@@ -465,6 +469,7 @@ class HuntTheHook(BugHunt):
     """
 
     idea = "What a hook may return"
+    beside = "the test looks at graphs, which don't travel between processes"
     stub = """
         def test(watch):
             x = torch.tensor([1.0, 2.0], requires_grad=True)

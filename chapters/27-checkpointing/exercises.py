@@ -152,6 +152,7 @@ class TwoHooks(Exercise):
 
     kind = "implement"
     idea = "With two hooks"
+    beside = "the check watches the memory that the answer uses"
     stub = """
         def forgetful(function, x):
             return function(x)  # not yet
@@ -499,6 +500,7 @@ class HuntInTheCheckpoint(BugHunt):
     """
 
     idea = "Break it"
+    beside = "the test looks at graphs, which don't travel between processes"
     stub = """
         def test(checkpoint):
             x = torch.tensor([0.3, 0.7], requires_grad=True)

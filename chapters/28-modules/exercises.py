@@ -1,10 +1,11 @@
 """Exercises of chapter 28, modules."""
 
 import copy
+import random
 
 import tensorlab as torch
 from tensorlab import nn
-from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
+from tensorlab.learn import BugHunt, Exercise, Wrong, describe, expect, require
 
 IMPORTS = """
 import tensorlab as torch
@@ -190,7 +191,7 @@ class Shared(Exercise):
                     names.setdefault(id(parameter), []).append(name)
                 return [group for group in names.values() if len(group) > 1]
             """,
-            says="found nothing",
+            says="Expected [['0.weight', '2.weight']]",
             why="By default each tensor comes once, under its first name.",
         ),
         Wrong(
@@ -203,6 +204,17 @@ class Shared(Exercise):
             """,
             says="equal values",
             why="Equal values can lie in two places.",
+        ),
+        Wrong(
+            """
+            def shared(model):
+                found = {"2.weight": [["0.weight", "2.weight"]], "a.0.bias": [["a.0.weight", "b.weight"]]}
+                found["a.0.bias"].append(["a.0.bias", "b.bias", "d.bias"])
+                found["a.0.bias"] += [["a.1.weight", "c.0.weight"], ["a.1.bias", "c.0.bias"]]
+                return next((found[name] for name in found if name in model.state_dict()), [])
+            """,
+            says="names are drawn",
+            why="These are the answers to some models, known by heart.",
         ),
         Wrong(
             """
@@ -225,7 +237,12 @@ class Shared(Exercise):
             true = [group for group in names.values() if len(group) > 1]
             came = shared(model)
             require(
-                isinstance(came, list | tuple), f"shared returned {came!r}; return a list of lists."
+                isinstance(came, list | tuple),
+                f"shared returned {describe(came)}; return a list of lists.",
+            )
+            require(
+                all(isinstance(group, list | tuple) for group in came),
+                f"In {about}, shared returned {describe(came)}; each group is a list of names.",
             )
             came = [list(group) for group in came]
             require(bool(came) or not true, f"In {about}, shared found nothing. Expected {true}.")
@@ -254,6 +271,27 @@ def shared_models():
     outer.d = nn.Linear(3, 3)
     outer.d.bias = outer.b.bias
     yield outer, "a model with a layer in two places"
+    for _ in range(4):
+        yield random_model(), "a model whose layers and names are drawn"
+
+
+def random_model():
+    """Return a tree of layers with names that are drawn; some of them share a tensor."""
+    rng = random.Random()
+    model, holders = nn.Module(), []
+    for name in rng.sample("abcdefgh", 3):
+        model.add_module(name, nn.Module())
+        for inner in rng.sample("uvwxyz", rng.randint(1, 3)):
+            layer = rng.choice([nn.Linear(2, 2), nn.LayerNorm(2), nn.BatchNorm1d(2)])
+            getattr(model, name).add_module(inner, layer)
+            holders.append(layer)
+    for _ in range(rng.randint(1, 3)):
+        one, other = rng.choice(holders), rng.choice(holders)
+        if rng.random() < 0.5 or one.weight.shape != other.weight.shape:
+            one.bias = other.bias
+        else:
+            one.weight = other.weight
+    return model
 
 
 class RunningMax(Exercise):
@@ -271,6 +309,7 @@ class RunningMax(Exercise):
 
     kind = "implement"
     idea = "Buffers"
+    beside = "the answer is a class that the library itself calls"
     stub = """
         class RunningMax(nn.Module):
             def __init__(self, features):
@@ -509,6 +548,7 @@ class Hunt(BugHunt):
     """
 
     idea = "Break it"
+    beside = "the test looks into modules, which don't travel between processes"
     stub = """
         def test(make):
             model = make()
@@ -675,7 +715,7 @@ class LoadWhatFits(Exercise):
             )
             require(
                 isinstance(came, list | tuple),
-                f"load_what_fits returned {came!r}; return a list of names.",
+                f"load_what_fits returned {describe(came)}; return a list of names.",
             )
             expect(
                 list(came),

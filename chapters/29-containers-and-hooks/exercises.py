@@ -2,7 +2,7 @@
 
 import tensorlab as torch
 from tensorlab import nn
-from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
+from tensorlab.learn import BugHunt, Exercise, Wrong, describe, expect, require
 
 IMPORTS = """
 import tensorlab as torch
@@ -66,7 +66,9 @@ class InTheEnd(Exercise):
         for x in (0, 1, -3, 2.5, 40):
             came, true = result(x), module(x)
             require(came is not None, f"result({x}) is None. A hook that returns None only looks.")
-            require(isinstance(came, int | float), f"result({x}) is {came!r}; return a number.")
+            require(
+                isinstance(came, int | float), f"result({x}) is {describe(came)}; return a number."
+            )
             require(
                 came != (10 * (x + 2) + 1) * 2,
                 f"result({x}) isn't {came}: `prepend` puts the doubling in front of the + 1.",
@@ -222,7 +224,7 @@ class Collect(Exercise):
             calls.clear()
             came = collect(model, names, x)
             about = f"collect(model, {names}, x)"
-            require(isinstance(came, dict), f"{about} is {came!r}; return a dict.")
+            require(isinstance(came, dict), f"{about} is {describe(came)}; return a dict.")
             require(len(calls) == 1, f"{about} calls the model {len(calls)} times, not once.")
             left = sum(len(m._forward_hooks) for m in modules) - sum(before)
             require(left <= 0, f"{about}: {left} hooks left in the model.")
@@ -265,6 +267,7 @@ class Limit(Exercise):
 
     kind = "implement"
     idea = "Gradients of a module"
+    beside = "the answer hangs hooks on modules of the check"
     stub = """
         def limit_gradients(module, most):
             return module.register_full_backward_hook(lambda module, grad_input, grad_output: None)
@@ -487,6 +490,7 @@ class Hunt(BugHunt):
     """
 
     idea = "Containers"
+    beside = "the test looks into modules, which don't travel between processes"
     stub = """
         def test(make):
             layer = nn.Linear(3, 3)
@@ -548,6 +552,7 @@ class Standardise(Exercise):
 
     kind = "extend"
     idea = "The call"
+    beside = "the answer hangs hooks on modules of the check"
     stub = """
         def standardise(layer):
             return layer.register_forward_pre_hook(lambda module, args: None)

@@ -4,7 +4,7 @@ import math
 
 import tensorlab as torch
 from tensorlab import nn
-from tensorlab.learn import BugHunt, Exercise, Wrong, called_names, expect, require
+from tensorlab.learn import BugHunt, Exercise, Wrong, called_names, describe, expect, require
 
 IMPORTS = """
 import tensorlab as torch
@@ -93,7 +93,9 @@ class Factor(Exercise):
             one = fan_in * std**2 / (2 if relu else 1)
             true = math.sqrt(one) ** layers
             came = factor(fan_in, std, layers, relu)
-            require(isinstance(came, int | float), f"factor returned {came!r}; return a number.")
+            require(
+                isinstance(came, int | float), f"factor returned {describe(came)}; return a number."
+            )
             if math.isclose(came, true, rel_tol=1e-9):
                 continue
             call = f"factor({fan_in}, {std}, {layers}, {relu}) isn't {came:.4g}."
@@ -359,7 +361,7 @@ class Measured(Exercise):
             came = scale_layers(model, x)
             require(
                 isinstance(came, torch.Tensor),
-                f"scale_layers returned {came!r}; return the output.",
+                f"scale_layers returned {describe(came)}; return the output.",
             )
             require(x.equal(given), "You write into x.")
             require(not came.requires_grad, "The result has a graph; nothing should be recorded.")
@@ -542,6 +544,7 @@ class Bytes(Exercise):
 
     kind = "extend"
     idea = "Factories"
+    beside = "the tensors are on the device meta, without values to send"
     stub = """
         def model_bytes(make):
             return 0
@@ -631,7 +634,7 @@ class Bytes(Exercise):
             true = sum(tensor.nbytes for tensor in (*model.parameters(), *model.buffers()))
             came = model_bytes(watched)
             about = f"a model called `{make.__name__}`"
-            require(isinstance(came, int), f"model_bytes returned {came!r}; return an int.")
+            require(isinstance(came, int), f"model_bytes returned {describe(came)}; return an int.")
             require(
                 asked and all(device == "meta" for device in asked),
                 f"You asked for device {asked[0] if asked else 'nothing'!r}, which allocates the model.",

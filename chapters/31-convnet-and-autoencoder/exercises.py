@@ -4,7 +4,7 @@ import math
 
 import tensorlab as torch
 from tensorlab import nn
-from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
+from tensorlab.learn import BugHunt, Exercise, Wrong, describe, expect, require
 
 IMPORTS = """
 import tensorlab as torch
@@ -117,7 +117,10 @@ class Size(Exercise):
         ):
             true = true_size(n, layers)
             came = size_after(n, list(layers))
-            require(isinstance(came, int), f"size_after({n}, {layers}) is {came!r}; return an int.")
+            require(
+                isinstance(came, int),
+                f"size_after({n}, {layers}) is {describe(came)}; return an int.",
+            )
             if came == true:
                 continue
             call = f"size_after({n}, {layers}) isn't {came}."
@@ -335,7 +338,9 @@ class Psnr(Exercise):
                 : shape[0], None, None, None
             ] * torch.randn(shape)
             came = psnr(pictures, clean)
-            require(isinstance(came, torch.Tensor), f"psnr returned {came!r}; return a tensor.")
+            require(
+                isinstance(came, torch.Tensor), f"psnr returned {describe(came)}; return a tensor."
+            )
             require(
                 tuple(came.shape) == shape[:1],
                 f"psnr of pictures {shape} has shape {tuple(came.shape)}, one number for all of them; expected "
@@ -560,7 +565,9 @@ class Walk(Exercise):
                 return second_half(x)
 
             came = walk(encode, decode, first, last, n)
-            require(isinstance(came, torch.Tensor), f"walk returned {came!r}; return a tensor.")
+            require(
+                isinstance(came, torch.Tensor), f"walk returned {describe(came)}; return a tensor."
+            )
             require(
                 not came.requires_grad,
                 "The pictures have a graph; autograd should record nothing here.",

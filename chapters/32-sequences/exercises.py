@@ -7,7 +7,7 @@ from tiny_gpt import Cache
 
 import tensorlab as torch
 from tensorlab import nn
-from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
+from tensorlab.learn import BugHunt, Exercise, Wrong, describe, expect, require
 
 IMPORTS = """
 import math
@@ -97,7 +97,8 @@ class CacheSize(Exercise):
             per_token = 2 * blocks * (heads // shared) * width * size
             true = per_token * tokens * texts
             require(
-                isinstance(came, int | float), f"cache_bytes returned {came!r}; return a number."
+                isinstance(came, int | float),
+                f"cache_bytes returned {describe(came)}; return a number.",
             )
             if came == true:
                 continue
@@ -235,7 +236,10 @@ class GruStep(Exercise):
             h = torch.randn(texts, width, dtype=torch.float64, requires_grad=True)
             came, true = gru_step(x, h, *given), cell(x, h)
             about = f"the state for {texts} texts, {inputs} inputs and a width of {width}"
-            require(isinstance(came, torch.Tensor), f"gru_step returned {came!r}; return a tensor.")
+            require(
+                isinstance(came, torch.Tensor),
+                f"gru_step returned {describe(came)}; return a tensor.",
+            )
             require(
                 came.shape == true.shape,
                 f"The state has shape {tuple(came.shape)}; expected {tuple(true.shape)}.",
@@ -294,6 +298,7 @@ class Blocks(Exercise):
 
     kind = "implement"
     idea = "Attention"
+    beside = "the check watches when the answer lets go of a block"
     stub = """
         def attend(query, blocks):
             for keys, values in blocks:
@@ -381,6 +386,22 @@ class Blocks(Exercise):
         Wrong(
             """
             def attend(query, blocks):
+                peak, total, summed = torch.zeros((), dtype=query.dtype), 0.0, 0.0
+                for keys, values in blocks:
+                    scores = keys @ query / len(query) ** 0.5
+                    higher = torch.maximum(peak, scores.max())
+                    shrink, shares = (peak - higher).exp(), (scores - higher).exp()
+                    total = total * shrink + shares.sum()
+                    summed = summed * shrink + shares @ values
+                    peak = higher
+                return summed / total
+            """,
+            says="starts at 0",
+            why="All scores may be far below 0. Then 0 is never the largest of them.",
+        ),
+        Wrong(
+            """
+            def attend(query, blocks):
                 results = [
                     (keys @ query / len(query) ** 0.5).softmax(0) @ values for keys, values in blocks
                 ]
@@ -408,18 +429,22 @@ class Blocks(Exercise):
     ]
 
     def check(attend):
-        for d, e, sizes, factor in (
-            (4, 3, (2, 5, 3), 1.0),
-            (9, 2, (1,), 1.0),
-            (2, 1, (4, 1, 1, 6, 2), 3.0),
-            (4, 5, (3, 3, 3, 3), 4000.0),
-            (16, 4, (1,) * 8, 60.0),
+        for d, e, sizes, factor, against in (
+            (4, 3, (2, 5, 3), 1.0, 0.0),
+            (9, 2, (1,), 1.0, 0.0),
+            (2, 1, (4, 1, 1, 6, 2), 3.0, 0.0),
+            (4, 5, (3, 3, 3, 3), 4000.0, 0.0),
+            (16, 4, (1,) * 8, 60.0, 0.0),
+            (4, 2, (2, 3, 2), 2000.0, 4.0),  # each score is far below 0
         ):
             query = torch.randn(d, dtype=torch.float64)
             query *= d**0.5 * factor / query.norm()
+            away = -against * query / query.norm()
             blocks = [
                 (
-                    torch.nn.functional.normalize(torch.randn(n, d, dtype=torch.float64), dim=1),
+                    torch.nn.functional.normalize(
+                        away + torch.randn(n, d, dtype=torch.float64).clamp(-1, 1), dim=1
+                    ),
                     torch.randn(n, e, dtype=torch.float64),
                 )
                 for n in sizes
@@ -431,8 +456,21 @@ class Blocks(Exercise):
             kept = []
             came = attend(query.clone(), once(blocks, kept))
             require(not kept, "".join(kept[:1]))
-            require(isinstance(came, torch.Tensor), f"attend returned {came!r}; return a tensor.")
+            require(
+                isinstance(came, torch.Tensor),
+                f"attend returned {describe(came)}; return a tensor.",
+            )
+            require(
+                came.shape == true.shape and came.dtype == true.dtype,
+                f"{about} has shape {tuple(came.shape)} and {came.dtype}; expected "
+                f"{tuple(true.shape)}, like a row of the values, and {true.dtype}.",
+            )
             if not torch.allclose(came, true, atol=1e-9, equal_nan=True):
+                require(
+                    scores.max() > -500 or came.isfinite().all(),
+                    f"{about} isn't finite. No score is above {scores.max():.0f}: next to a largest "
+                    "score that starts at 0, exp makes all of them 0.",
+                )
                 require(
                     not came.isnan().any(),
                     f"{about} is nan: exp of a score of {scores.max():.0f} overflows.",
@@ -747,7 +785,10 @@ class Nucleus(Exercise):
             given = scores.clone()
             came = nucleus(scores, p)
             require(torch.equal(scores, given), "nucleus has changed the scores that it was given.")
-            require(isinstance(came, torch.Tensor), f"nucleus returned {came!r}; return a tensor.")
+            require(
+                isinstance(came, torch.Tensor),
+                f"nucleus returned {describe(came)}; return a tensor.",
+            )
             require(
                 came.shape == scores.shape,
                 f"The result has shape {tuple(came.shape)}; expected {tuple(scores.shape)}.",

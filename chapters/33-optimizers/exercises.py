@@ -5,7 +5,7 @@ import math
 
 import tensorlab as torch
 from tensorlab import nn
-from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
+from tensorlab.learn import BugHunt, Exercise, Wrong, describe, expect, require
 
 IMPORTS = """
 import tensorlab as torch
@@ -69,7 +69,8 @@ class LargestRate(Exercise):
         for a in ([3.0], [0.5, 5.0], [5.0, 0.5, 2.0], [0.25, 0.125], [1.0, 7.0, 7.0, 0.1]):
             came, steepest = largest_rate(list(a)), max(a)
             require(
-                isinstance(came, int | float), f"largest_rate returned {came!r}; return a number."
+                isinstance(came, int | float),
+                f"largest_rate returned {describe(came)}; return a number.",
             )
             if math.isclose(came, 1 / steepest, rel_tol=1e-9):
                 continue
@@ -286,6 +287,20 @@ class Groups(Exercise):
         Wrong(
             """
             def groups(model, weight_decay):
+                named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
+                decayed = [p for n, p in named if n.endswith("weight") and p.ndim != 1]
+                others = [p for n, p in named if not any(p is one for one in decayed)]
+                return [
+                    {"params": decayed, "weight_decay": weight_decay},
+                    {"params": others, "weight_decay": 0.0},
+                ]
+            """,
+            says="Names don't tell",
+            why="The matrices of an LSTM are called `weight_ih_l0` and `weight_hh_l0`.",
+        ),
+        Wrong(
+            """
+            def groups(model, weight_decay):
                 every = list(model.parameters())
                 return [
                     {"params": [p for p in every if p.ndim >= 2], "weight_decay": weight_decay},
@@ -338,6 +353,16 @@ class Groups(Exercise):
             model.temperature = nn.Parameter(torch.ones(()))
             return model
 
+        def recurrent():
+            return nn.Sequential(nn.LSTM(3, 2))
+
+        def odd():
+            model = nn.Module()
+            model.table = nn.Parameter(torch.ones(2, 3))
+            model.weight = nn.Parameter(torch.ones(3))
+            model.kernel_bias = nn.Parameter(torch.ones(2, 2))
+            return model
+
         makers = {
             "two linear layers": lambda: nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 2)),
             "a convolution and a batch norm": lambda: nn.Sequential(
@@ -348,6 +373,8 @@ class Groups(Exercise):
             "a linear layer and a scalar": scaled,
             "a tied weight": tied,
             "a frozen layer": frozen,
+            "an LSTM": recurrent,
+            "names of its own": odd,
         }
         for name, make in makers.items():
             for decay in (0.1, 0.5):
@@ -356,7 +383,7 @@ class Groups(Exercise):
                 about = f"For a model with {name}:"
                 require(
                     isinstance(found, list | tuple) and all(isinstance(g, dict) for g in found),
-                    f"groups returned {found!r}; return a list of dicts.",
+                    f"groups returned {describe(found)}; return a list of dicts.",
                 )
                 found = [dict(group, params=list(group["params"])) for group in found]
                 given = [p for group in found for p in group["params"]]
@@ -386,6 +413,10 @@ class Groups(Exercise):
                         require(
                             came != 0.01,
                             f"{about_one} A group that doesn't say its decay gets AdamW's, its default.",
+                        )
+                        require(
+                            name not in ("an LSTM", "names of its own"),
+                            f"{about_one} Names don't tell matrices; the number of dimensions does.",
                         )
                         require(
                             not (param.ndim == 1 and label.endswith("weight")),
@@ -568,6 +599,7 @@ class LionStep(Exercise):
 
     kind = "extend"
     idea = "The shipped step"
+    beside = "the answer is a class that the library itself calls"
     stub = """
         class Lion(torch.optim.Optimizer):
             def __init__(self, params, lr=1e-4, betas=(0.9, 0.99), weight_decay=0.0):
@@ -760,7 +792,7 @@ class LionStep(Exercise):
             for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
                 param.grad = None if i == 2 and step < 3 else grad.clone()
             came = optimizer.step()
-            require(came is None, f"step() without a closure returned {came!r}, not None.")
+            require(came is None, f"step() without a closure returned {describe(came)}, not None.")
             for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
                 about = f"Step {step + 1}, parameter {i}:"
                 if param.grad is None:
@@ -817,6 +849,6 @@ class LionStep(Exercise):
         require(modes[0], "The closure must be called with gradients on.")
         require(
             isinstance(came, torch.Tensor) and came.item() == 12,
-            f"step(closure) returned {came!r}; return what the closure returned.",
+            f"step(closure) returned {describe(came)}; return what the closure returned.",
         )
         expect(weight.detach(), torch.full((3,), 1.5), "the parameter after a step with a closure")

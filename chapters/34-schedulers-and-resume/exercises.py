@@ -5,7 +5,7 @@ import math
 
 import tensorlab as torch
 from tensorlab import nn
-from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
+from tensorlab.learn import BugHunt, Exercise, Wrong, describe, expect, require
 from tensorlab.optim import lr_scheduler
 
 IMPORTS = """
@@ -92,7 +92,9 @@ class Stairs(Exercise):
         ):
             true = stairs(epoch * batches, lr, size, gamma)
             came = rate(epoch, lr, size, gamma, batches)
-            require(isinstance(came, int | float), f"rate returned {came!r}; return a number.")
+            require(
+                isinstance(came, int | float), f"rate returned {describe(came)}; return a number."
+            )
             if math.isclose(came, true, rel_tol=1e-9):
                 continue
             call = f"rate({epoch}, {lr}, {size}, {gamma}, {batches}) isn't {came:.4g}."
@@ -226,7 +228,9 @@ class Trapezoid(Exercise):
                     came = trapezoid(step, warm, cool, total)
                 except ZeroDivisionError:
                     require(False, f"{call} raises ZeroDivisionError: `warm` or `cool` may be 0.")
-                require(isinstance(came, int | float), f"{call} is {came!r}; return a number.")
+                require(
+                    isinstance(came, int | float), f"{call} is {describe(came)}; return a number."
+                )
                 true = three_lines(step, warm, cool, total)
                 if math.isclose(came, true, abs_tol=1e-12):
                     continue

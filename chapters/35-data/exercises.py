@@ -1,7 +1,7 @@
 """Exercises of chapter 35, data."""
 
 import tensorlab as torch
-from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
+from tensorlab.learn import BugHunt, Exercise, Wrong, describe, expect, require
 
 IMPORTS = """
 import math
@@ -88,7 +88,9 @@ class Batches(Exercise):
             whole, left = divmod(samples, size)
             true = (whole + (left > 0 and not drop_last)) * epochs
             came = steps(samples, size, drop_last, epochs)
-            require(isinstance(came, int | float), f"steps returned {came!r}; return a number.")
+            require(
+                isinstance(came, int | float), f"steps returned {describe(came)}; return a number."
+            )
             if came == true:
                 continue
             said = f"steps({samples}, {size}, {drop_last}, {epochs}) isn't {came}."
@@ -203,7 +205,7 @@ class Pad(Exercise):
             about = f"for sentences of lengths {list(sizes)}"
             require(
                 isinstance(came, tuple | list) and len(came) == 3,
-                f"pad returned {came!r}; return sentences, lengths and labels.",
+                f"pad returned {describe(came)}; return sentences, lengths and labels.",
             )
             rows, lengths, labels = came
             for name, one in zip(("sentences", "lengths", "labels"), came, strict=True):
@@ -671,7 +673,7 @@ class Groups(Exercise):
                 require(given == groups, f"{about} has changed the list of groups.")
                 require(
                     isinstance(came, tuple | list) and len(came) == 2,
-                    f"{about} returned {came!r}; return two lists.",
+                    f"{about} returned {describe(came)}; return two lists.",
                 )
                 train, test = (list(map(int, part)) for part in came)
                 require(

@@ -7,11 +7,12 @@ import itertools
 import math
 import numbers
 import pickle
+import random
 import sys
 import types
 
 import tensorlab as torch
-from tensorlab.learn import BugHunt, Exercise, Wrong, expect, expect_error, require
+from tensorlab.learn import BugHunt, Exercise, Wrong, describe, expect, expect_error, require
 from tensorlab.learn.expect import Wrong as Refused
 
 IMPORTS = """
@@ -140,7 +141,7 @@ class Batches(Exercise):
                 came = batches(samples, size, workers, kind)
                 require(
                     isinstance(came, numbers.Number) and not isinstance(came, bool),
-                    f"batches returned {came!r}; return a number.",
+                    f"batches returned {describe(came)}; return a number.",
                 )
                 if came == right:
                     continue
@@ -328,6 +329,7 @@ class Report(Exercise):
 
     kind = "implement"
     idea = "When workers fail"
+    beside = "the check looks at a traceback"
     stub = """
         def attempt(function, argument):
             try:
@@ -539,7 +541,7 @@ class Report(Exercise):
             expect(came, value, "what the function returned")
             require(
                 type(came) is type(value),
-                f"The function returned {value!r}; outcome gives {came!r}.",
+                f"The function returned {describe(value)}; outcome gives {describe(came)}.",
             )
         result = ValueError("only a value")
         try:
@@ -570,11 +572,11 @@ class Report(Exercise):
             except Exception as raised:
                 found = raised
             else:
-                require(False, f"{what} outcome raises nothing, and returns {came!r}.")
+                require(False, f"{what} outcome raises nothing, and returns {describe(came)}.")
             if error is undecodable:
                 require(
                     not isinstance(found, TypeError),
-                    f"{what} It needs more than a text, so outcome must raise RuntimeError; came {found!r}.",
+                    f"{what} It needs more than a text, so outcome must raise RuntimeError; came {describe(found)}.",
                 )
             require(
                 type(found) is kind,
@@ -792,6 +794,27 @@ class SameNoise(Exercise):
 
                 def __getitem__(self, i):
                     x = self.dataset[i]
+                    words = np.random.SeedSequence([self.seed, self.epoch, i % 1009]).generate_state(1)
+                    generator = torch.Generator().manual_seed(int(words[0]))
+                    return x + 0.1 * torch.randn(x.shape, generator=generator, dtype=x.dtype)
+            """,
+            says="it repeats",
+            why="From sample 1009 on, it draws again what it has drawn before.",
+        ),
+        Wrong(
+            """
+            class Noisy(data.Dataset):
+                def __init__(self, dataset, seed):
+                    self.dataset, self.seed, self.epoch = dataset, seed, 0
+
+                def __len__(self):
+                    return len(self.dataset)
+
+                def set_epoch(self, epoch):
+                    self.epoch = epoch
+
+                def __getitem__(self, i):
+                    x = self.dataset[i]
                     torch.manual_seed(self.seed * 10**12 + self.epoch * 10**7 + i)
                     return x + 0.1 * torch.randn(x.shape, dtype=x.dtype)
             """,
@@ -982,6 +1005,26 @@ class SameNoise(Exercise):
                         f"(seed, epoch, index) = {(seed, epoch, i)} and {seen.get(key)} have the same noise.",
                     )
                     seen[key] = seed, epoch, i
+        # What is drawn from fewer than 100,000 seeds repeats often among 1,500 places; good seeds hardly ever do.
+        table, rng = Table(1_000_000, (4,)), random.Random(36)
+        for what in ("index", "epoch", "seed"):
+            noises, again = {}, []
+            big = Noisy(table, 7)
+            for number in rng.sample(range(1_000_000), 1500):
+                place = {"seed": 7, "epoch": 0, "index": 5, what: number}
+                if what == "seed":
+                    big = Noisy(table, number)
+                if what != "index":
+                    big.set_epoch(place["epoch"])
+                key = noise_of(big, table, place["index"])
+                if key in noises:
+                    again.append((noises[key], number))
+                noises[key] = number
+            require(
+                len(again) < 4,
+                f"The noise of {what} {again[:1] and again[0][0]} comes again for {what} "
+                f"{again[:1] and again[0][1]}, and so do others: it repeats.",
+            )
         values = torch.tensor(list(seen))
         mean, spread = values.mean().item(), values.std().item()
         require(

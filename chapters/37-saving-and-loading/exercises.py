@@ -8,7 +8,7 @@ from collections import OrderedDict
 from pathlib import Path
 
 import tensorlab as torch
-from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
+from tensorlab.learn import BugHunt, Exercise, Wrong, describe, expect, require
 
 IMPORTS = """
 import io
@@ -101,7 +101,7 @@ class StoredBytes(Exercise):
             true, came = sum(by_storage.values()), stored_bytes(list(tensors))
             if came == true:
                 continue
-            said = f"For {about}, stored_bytes isn't {came!r}."
+            said = f"For {about}, stored_bytes isn't {describe(came)}."
             starts = {x.data_ptr(): x.untyped_storage().nbytes() for x in tensors}
             require(
                 came != sum(starts.values()),
@@ -393,7 +393,10 @@ class SafeLoads(Exercise):
         for protocol in (3, 4):
             for value in good:
                 came = safe_loads(pickle.dumps(value, protocol), dict(allowed))
-                require(came == value, f"safe_loads gives {came!r} for a pickle of {value!r}.")
+                require(
+                    came == value,
+                    f"safe_loads gives {describe(came)} for a pickle of {describe(value)}.",
+                )
         getcwd = pickle.dumps(Payload(os.getcwd), 4)
         refuse(safe_loads, getcwd, allowed, "getcwd", "must raise")
         with_module = {**allowed, "zlib.crc32": zlib.crc32}
@@ -439,7 +442,7 @@ def refuse(safe_loads, data, allowed, full, why):
             f"A pickle with the name {full} raised {type(error).__name__}; expected UnpicklingError.",
         )
     else:
-        require(False, f"A pickle with the name {full} gave {came!r}; it {why}.")
+        require(False, f"A pickle with the name {full} gave {describe(came)}; it {why}.")
 
 
 # ------------------------------------------------------------ the hunt
@@ -745,7 +748,7 @@ class Container(Exercise):
             same = isinstance(came, dict) and list(came) == list(entries)
             require(
                 same and all(bytes(came[name]) == value for name, value in entries.items()),
-                f"{entries!r} comes back as {came!r}.",
+                f"{entries!r} comes back as {describe(came)}.",
             )
             for place in range(8 * len(data)):
                 changed = bytearray(data)
@@ -776,4 +779,4 @@ def damaged(unpack, data, entries, what):
         require(False, f"When {what}, unpack raises {type(error).__name__}; expected ValueError.")
     if isinstance(came, dict) and came == entries:
         require(False, f"When {what}, unpack doesn't notice; expected ValueError.")
-    require(False, f"When {what}, unpack gives another dict without an error: {came!r}.")
+    require(False, f"When {what}, unpack gives another dict without an error: {describe(came)}.")

@@ -210,6 +210,7 @@ class Counted(Exercise):
 
     kind = "implement"
     idea = "A logging tensor"
+    beside = "the answer is a class that the library itself calls"
     stub = """
         class Counted(torch.Tensor):
             calls = {}
@@ -420,6 +421,7 @@ class Forbidden(Exercise):
 
     kind = "extend"
     idea = "Modes"
+    beside = "the answer is a class that the library itself calls"
     stub = """
         class Forbid(torch.overrides.TorchFunctionMode):
             def __init__(self, *names):

@@ -204,6 +204,7 @@ class Swap(Exercise):
 
     kind = "implement"
     idea = "A pass of your own"
+    beside = "the answer changes a graph that the check made"
     stub = """
         def swap(gm, old, new):
             return 0
@@ -333,6 +334,7 @@ class Sizes(Exercise):
 
     kind = "extend"
     idea = "Interpreter"
+    beside = "the answer reads a graph that the check made"
     stub = """
         def sizes(gm, *args):
             return {}

@@ -6,7 +6,7 @@ import warnings
 import tensorlab as torch
 from tensorlab.compiler.explanation import call_ends, moved, step_ends
 from tensorlab.compiler.program import Piece, Settings
-from tensorlab.learn import Exercise, Wrong, expect, require
+from tensorlab.learn import Exercise, Wrong, describe, expect, require
 
 IMPORTS = "import tensorlab as torch"
 
@@ -373,7 +373,10 @@ class OneStep(Exercise):
             given = {name: list(of) for name, of in reads.items()}
             came = may_be_one(given, set(group))
             require(given == reads, "reads must stay as it was.")
-            require(type(came) is bool, f"may_be_one gave {came!r}, and should give True or False.")
+            require(
+                type(came) is bool,
+                f"may_be_one gave {describe(came)}, and should give True or False.",
+            )
             can = "can" if possible else "can't"
             words = f"{in_words(reads)}. As one step, {sorted(group)} {can} be put in an order."
             require(came is possible, f"{words} {remark}".strip())

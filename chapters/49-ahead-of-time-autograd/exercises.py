@@ -9,7 +9,7 @@ from tiny_joint import RULES, joint_graph, read_by_backward, split
 
 import tensorlab as torch
 from tensorlab.compiler.joint.min_cut import min_cut
-from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
+from tensorlab.learn import BugHunt, Exercise, Wrong, describe, expect, require
 
 IMPORTS = "import tensorlab as torch"
 FILES = ["tiny_joint.py"]
@@ -230,6 +230,7 @@ class MoreRules(Exercise):
 
     kind = "implement"
     idea = "Rules that write a graph"
+    beside = "the check calls the answer on values that it traces"
     stub = """
         import operator
 
@@ -629,7 +630,7 @@ class CheapestSet(Exercise):
             came = cheapest(copies, dict(price), set(fixed), list(wanted))
             require(
                 isinstance(came, (set, frozenset, list, tuple)),
-                f"cheapest must return a set, and returned {came!r}.",
+                f"cheapest must return a set, and returned {describe(came)}.",
             )
             unknown = [str(one) for one in came if one not in price]
             graph = f"parents={parents}, price={price}, fixed={sorted(fixed)}, wanted={wanted}"
@@ -729,6 +730,7 @@ class AlmostTheGradients(BugHunt):
     """
 
     idea = "Break it"
+    beside = "the test looks at the graph of a function"
     stub = """
         def test(compile):
             x = torch.tensor([1.0, 2.0], requires_grad=True)

@@ -12,7 +12,7 @@ What `exercises.py` of a chapter is written with is here too: see `tensorlab.lea
 
 from .excerpts import PACKAGE_FOLDER, Region, find_region, regions, source
 from .exercise import BugHunt, Exercise, ExerciseError, Wrong
-from .expect import called_names, expect, expect_error, require
+from .expect import called_names, credit, describe, expect, expect_error, require
 from .practise import check, hint, solution, status
 
 __all__ = [
@@ -23,6 +23,8 @@ __all__ = [
     "Wrong",
     "called_names",
     "check",
+    "credit",
+    "describe",
     "expect",
     "expect_error",
     "find_region",

@@ -10,10 +10,13 @@ import math
 import types
 
 from tensorlab._tensor import Tensor
+from tensorlab.nn import Module
 from tensorlab.overrides import TorchFunctionMode
 
 MOST_NUMBERS = 16  # a tensor up to this size is shown whole
 MOST_LETTERS = 240
+MOST_OF_A_MODULE = 80
+LITERAL = (int, float, complex, str, bytes, type(None), Tensor)
 
 
 class Wrong(Exception):
@@ -61,6 +64,34 @@ def require(condition, remark, *, idea=None):
     """Raise Wrong with `remark` where `condition` is false."""
     if not condition:
         raise Wrong(remark, idea=idea)
+
+
+RECORDERS: list = []  # those of the checks that run, the innermost last
+
+
+def credit(share):
+    """Say that an answer that came so far has earned a share of the points, if it fails later.
+
+    Parameters
+    ----------
+    share : float, from 0 to 1; of several, the largest counts
+
+    Raises
+    ------
+    ValueError
+        If it is no share.
+
+    Examples
+    --------
+    >>> def check(largest):
+    ...     expect(largest([1, 3, 2]), 3)
+    ...     credit(0.5)  # what follows is worth the other half
+    ...     expect(largest([-2, -1]), -1)
+    """
+    if not 0 <= share <= 1:
+        raise ValueError(f"credit: {share} is no share; give a number from 0 to 1")
+    if RECORDERS:
+        RECORDERS[-1].credit = max(RECORDERS[-1].credit, share)
 
 
 class NotesNames(TorchFunctionMode):
@@ -161,6 +192,8 @@ def describe(value):
         )
     else:
         text = " ".join(repr(value).split())
+        if isinstance(value, Module) and len(text) > MOST_OF_A_MODULE:  # a page, for a network
+            text = f"{type(value).__name__}(…)"
     return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 2] + " …"
 
 
@@ -178,11 +211,26 @@ def described(values):
 # ---------------------------------------------------------------- recorded calls
 
 
+def told_apart(values):
+    """Return the texts of values; those that read alike and aren't the same say how they differ."""
+    texts = [describe(value) for value in values]
+    for i, (text, value) in enumerate(zip(texts, values, strict=True)):
+        for other in values[:i]:
+            if describe(other) != text or other is value:
+                continue
+            if kind_of(other) != kind_of(value):
+                kinds = (f"{text} ({kind_of(one)})" for one in values)
+                texts = [new if old == text else old for old, new in zip(texts, kinds, strict=True)]
+            elif not isinstance(value, LITERAL):
+                texts[i] = f"{text} (another object)"
+    return texts
+
+
 class Call:
     """One call of the reader's code: what with, and what came of it."""
 
     def __init__(self, name, arguments, named):
-        shown = [describe(value) for value in arguments]
+        shown = told_apart(arguments)
         shown += [f"{key}={describe(value)}" for key, value in named.items()]
         self.text = f"{name}({', '.join(shown)})"
         self.came = ""
@@ -193,6 +241,16 @@ class Recorder:
 
     def __init__(self):
         self.last = None
+        self.credit = 0.0
+
+    @contextlib.contextmanager
+    def in_charge(self):
+        """Give this recorder what the check of the block says of `credit`."""
+        RECORDERS.append(self)
+        try:
+            yield
+        finally:
+            RECORDERS.remove(self)
 
     def watch(self, function):
         """Return `function`, with every call recorded; anything but a function as it is."""
