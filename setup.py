@@ -460,8 +460,12 @@ class BuildPython(build_py):
                 self.copy_file(str(source), str(target))
 
     def chapter_files(self):
-        """Return (source, target) of every file of a chapter that the package carries."""
-        target = Path(self.build_lib, PACKAGE, "learn", "chapters")
+        """Return (source, target) of every file of a chapter that comes along.
+
+        They lie beside the package: to the compiler, what lies below it is the library's own code, and the
+        programs of chapters and exercises are not.
+        """
+        target = Path(self.build_lib, f"{PACKAGE}_chapters")
         return [
             (path, target / path.parent.name / path.name)
             for path in sorted((ROOT / "chapters").glob("[0-9][0-9]-*/*"))

@@ -179,7 +179,7 @@ def test_the_group_that_make_installs_repeats_the_package_requirements():
 def test_the_package_carries_the_chapters_and_what_checks_their_exercises(tmp_path):
     command = [sys.executable, "setup.py", "-q", "build_py", "--build-lib", str(tmp_path)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    carried = tmp_path / "tensorlab/learn/chapters"
+    carried = tmp_path / "tensorlab_chapters"
     for text in (ROOT / "chapters").glob("*/index.md"):
         copied = {path.name for path in (carried / text.parent.name).iterdir()}
         there = {path.name for path in text.parent.iterdir() if path.is_file()}
@@ -190,7 +190,7 @@ def test_the_package_carries_the_chapters_and_what_checks_their_exercises(tmp_pa
 def test_an_installed_package_finds_its_own_chapters(tmp_path, monkeypatch):
     from tensorlab.learn import exercise
 
-    chapter = tmp_path / "tensorlab/learn/chapters/03-strides"
+    chapter = tmp_path / "tensorlab_chapters/03-strides"
     chapter.mkdir(parents=True)
     (chapter / "exercises.py").write_text("")
     monkeypatch.setattr(exercise, "PACKAGE_FOLDER", tmp_path / "tensorlab")

@@ -48,8 +48,8 @@ class ExerciseDirective(Directive):
         parts = [code_block(exercise.solution), *self.parsed(exercise.reason)]
         if issubclass(exercise, BugHunt):
             planted = nodes.bullet_list()
-            for bug in exercise.bugs:
-                planted += nodes.list_item("", *self.parsed(" ".join(bug.__doc__.split())))
+            for bug in exercise.planted:
+                planted += nodes.list_item("", *self.parsed(bug))
             parts += [nodes.paragraph("", "What was planted:"), planted]
         for wrong in exercise.wrong:
             label = nodes.strong("", "A common wrong answer. ")

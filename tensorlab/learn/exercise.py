@@ -30,19 +30,18 @@ class is a record with names.
 import importlib.util
 import re
 import sys
+import types
 from dataclasses import dataclass
 from functools import cache
 from inspect import cleandoc
 from pathlib import Path
 from textwrap import dedent
 
+from .packs import ExerciseError, pack_folders
+
 PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
 KINDS = ("warm-up", "implement", "extend", "bug hunt")
 MOST_HINTS = 3
-
-
-class ExerciseError(Exception):
-    """An exercise is not written as it must be, or there is none of that name."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +76,14 @@ class Exercise:
     reason : str, Markdown: why the solution is right
     wrong : list of Wrong, at least one
     check : function of names that the stub defines; calls `expect` and its like, or raises
+    points : number, what a right answer earns; 1 unless given
+    beside : str, why the check must run in the process of the answer; empty where it need not.
+        See docs/instructors.md, "A verdict that can't be forged".
     id, name, title, text : str, filled in: "03.2", "Transposed" and the docstring's two parts
     """
 
-    kind = idea = stub = solution = reason = ""
+    kind = idea = stub = solution = reason = beside = ""
+    points: float = 1
     hints: list = []  # noqa: RUF012 - a record, never changed
     wrong: list = []  # noqa: RUF012
     id = name = title = text = ""
@@ -107,17 +110,38 @@ class BugHunt(Exercise):
     ----------
     right : function, the implementation that the test must pass
     bugs : list of functions like it, each with a bug planted; the docstring says which
+    planted : list of str, filled in: those docstrings
     """
 
     kind = "bug hunt"
     bugs: list = []  # noqa: RUF012
+    planted: list = []  # noqa: RUF012
 
     def __init_subclass__(cls):
         super().__init_subclass__()
         cls.right = staticmethod(vars(cls)["right"])
         subject = re.search(r"def test\((\w+)", cls.stub)
-        for function in [cls.right, *cls.bugs]:  # errors must not tell one from the other
-            function.__qualname__ = subject[1] if subject else "subject"
+        name = subject[1] if subject else "subject"
+        cls.planted = [" ".join((bug.__doc__ or "").split()) for bug in cls.bugs]
+        cls.right = staticmethod(anonymous(cls.right, name))
+        cls.bugs = [anonymous(bug, name) for bug in cls.bugs]
+
+
+def anonymous(function, name):
+    """Return a copy of a function that tells neither by its docstring nor by a name which one it is."""
+    if not isinstance(function, types.FunctionType):
+        function.__qualname__ = name
+        return function
+    code = function.__code__
+    constants = code.co_consts
+    if function.__doc__ is not None and constants[:1] == (function.__doc__,):
+        constants = (None, *constants[1:])
+    code = code.replace(co_name=name, co_qualname=name, co_consts=constants)
+    copy = types.FunctionType(
+        code, function.__globals__, name, function.__defaults__, function.__closure__
+    )
+    copy.__kwdefaults__, copy.__doc__ = function.__kwdefaults__, None
+    return copy
 
 
 @dataclass(frozen=True)
@@ -157,17 +181,35 @@ class Chapter:
 
 
 def chapters_folder():
-    """Return the folder of the chapters: an installed package has its own copy."""
-    own = PACKAGE_FOLDER / "learn" / "chapters"
+    """Return the folder of the chapters: an installed package has a copy beside it."""
+    own = PACKAGE_FOLDER.parent / "tensorlab_chapters"
     return own if own.is_dir() else PACKAGE_FOLDER.parent / "chapters"
 
 
+def exercise_folders():
+    """Return the folders that hold chapters with exercises: that of the book, then those of packs."""
+    return [chapters_folder(), *pack_folders()]
+
+
 def exercise_files():
-    """Return {chapter number: path of its exercises.py}, in order."""
-    return {
-        path.parent.name[:2]: path
-        for path in sorted(chapters_folder().glob("[0-9][0-9]-*/exercises.py"))
-    }
+    """Return {chapter number: path of its exercises.py}, in order.
+
+    A chapter of a pack stands for one of the book with the same number; two packs with the same
+    number are an ExerciseError.
+    """
+    book, *packs = (
+        {path.parent.name[:2]: path for path in folder.glob("[0-9][0-9]-*/exercises.py")}
+        for folder in exercise_folders()
+    )
+    added = {}
+    for pack in packs:
+        for number, path in pack.items():
+            if added.setdefault(number, path) != path:
+                raise ExerciseError(
+                    f"{path.parent} and {added[number].parent} are both chapter {number}; "
+                    "give one of them another number"
+                )
+    return dict(sorted({**book, **added}.items()))
 
 
 def split_identity(identity):
@@ -179,7 +221,6 @@ def split_identity(identity):
     return number, f"{number}.{int(match[2])}" if match[2] else None
 
 
-@cache
 def load_chapter(number):
     """Return the Chapter with this number, such as "03"; ExerciseError where there is none."""
     number, _ = split_identity(number)
@@ -195,6 +236,7 @@ def holds_exercises(path):
     return path.stem.partition("_")[0] == "exercises" and path.suffix == ".py"
 
 
+@cache
 def read_chapter(path):
     """Return the Chapter whose exercises stand in the file `path`, and go on in others beside it."""
     folder, number = path.parent, path.parent.name[:2]
@@ -212,9 +254,22 @@ def read_chapter(path):
     )
     for position, exercise in enumerate(exercises, start=1):
         exercise.id = f"{number}.{position}"
-    files = tuple(getattr(module, "FILES", ()))
     imports = clean(getattr(module, "IMPORTS", "import tensorlab"))
+    files = programs(folder, imports, getattr(module, "FILES", ()))
     return Chapter(number, folder, imports, files, exercises)
+
+
+def programs(folder, imports, named):
+    """Return the names of the programs beside a chapter that a reader's file imports, or that these import."""
+    found, waiting = dict.fromkeys(named), [imports]
+    waiting += [(folder / name).read_text(encoding="utf-8") for name in named]
+    while waiting:
+        for module in re.findall(r"^(?:from|import) (\w+)", waiting.pop(), re.MULTILINE):
+            path = folder / f"{module}.py"
+            if path.is_file() and path.name not in found:
+                found[path.name] = None
+                waiting.append(path.read_text(encoding="utf-8"))
+    return tuple(found)
 
 
 def load_module(path, name):
@@ -262,8 +317,8 @@ def problems(exercise):
     if issubclass(exercise, BugHunt):
         if not exercise.bugs:
             yield "bugs is empty; plant at least one"
-        for bug in exercise.bugs:
-            if not (bug.__doc__ or "").strip():
-                yield f"the bug {bug.__name__} has no docstring that says what it is"
+        for number, planted in enumerate(exercise.planted, start=1):
+            if not planted:
+                yield f"bug number {number} has no docstring that says what it is"
     elif not callable(getattr(exercise, "check", None)):
         yield "check is missing"

@@ -5,7 +5,7 @@ The functions print; the command line's commands have the same names and do the 
 
 import sys
 
-from .exercise import BugHunt, all_chapters, find
+from .exercise import BugHunt, ExerciseError, all_chapters, find
 from .judge import Verdict, judge
 from .progress import Progress
 from .report import WIDTH, report
@@ -63,8 +63,6 @@ def status():
 
 def one(identity):
     """Return the single exercise that is meant."""
-    from .exercise import ExerciseError
-
     chapter, exercises = find(identity)
     if len(exercises) > 1:
         known = ", ".join(exercise.id for exercise in exercises)
@@ -89,13 +87,17 @@ def hint_text(identity):
 
 def solution_text(identity):
     exercise = one(identity)
+    if not exercise.solution:
+        raise ExerciseError(
+            f"these exercises came without solutions; those who gave you {exercise.id} have it"
+        )
     progress = Progress()
     progress.of(exercise.id)["solution_seen"] = True
     note = progress.save()
     reason = wrapped(exercise.reason, WIDTH)
     lines = [f"{exercise.id} {exercise.title}", exercise.solution, reason]
     if issubclass(exercise, BugHunt):
-        lines += [f"Planted: {' '.join(bug.__doc__.split())}" for bug in exercise.bugs]
+        lines += [f"Planted: {planted}" for planted in exercise.planted]
     for wrong in exercise.wrong:
         why = wrapped(f"A common wrong answer: {wrong.why}", WIDTH)
         lines.append(f"{why}\n\n{indented(wrong.code)}")
