@@ -2,6 +2,9 @@
 
 The file runs in a process of its own, which may hang or die without harm: it is ended, the exercise
 that did it gets that for its verdict, and the others are checked in a new one.
+
+A reader's own check runs in that same process (`child`), which is quick and shows the most.  Grading
+keeps the two apart: `referee` judges, and the file runs in a third process, which only answers.
 """
 
 import json
@@ -10,13 +13,19 @@ import queue
 import subprocess
 import sys
 import threading
+from dataclasses import fields
 from pathlib import Path
 
-from .exercise import PACKAGE_FOLDER, ExerciseError, find
+from .cells import read_sections
+from .exercise import PACKAGE_FOLDER, exercise_folders, find
 from .judge import ENDLESS, ERROR, SECONDS, Verdict
-from .workbook import sections
+from .reflection import look_over
+from .sandbox import Sandbox
+from .signed import Reader, new_key
 
 PATIENCE = 8.0  # seconds for starting, and for a program that catches its own alarm
+FIELDS = {field.name for field in fields(Verdict)}
+STARTS = 30.0  # seconds more for a referee, who starts a process for each try of a bug hunt
 
 
 def check_file(path, identity, *, seconds=SECONDS):
@@ -24,7 +33,7 @@ def check_file(path, identity, *, seconds=SECONDS):
 
     Parameters
     ----------
-    path : str or Path
+    path : str or Path, of a program or a notebook
     identity : str, "03" or "03.2"
     seconds : float, how long each exercise may take
 
@@ -33,39 +42,76 @@ def check_file(path, identity, *, seconds=SECONDS):
     list of Verdict, one for each exercise, in order
     """
     path = Path(path)
-    if not path.is_file():
-        raise ExerciseError(f"there is no file {path}")
-    try:
-        sections(path.read_text(encoding="utf-8"))  # complains of a mark that stands there twice
-    except UnicodeDecodeError as error:
-        raise ExerciseError(f"{path} is not a text in UTF-8") from error
-    _, exercises = find(identity)
+    chapter, exercises = find(identity)
+    read_sections(path, chapter)  # complains of a mark that stands there twice
+    return run_all(path, exercises, seconds)
+
+
+def check_apart(path, identity, *, seconds=SECONDS, sandbox=None, root=None):
+    """Return the verdicts on a student's file, which it can't forge: see `tensorlab.learn.referee`.
+
+    Parameters
+    ----------
+    path, identity, seconds : as for `check_file`
+    sandbox : str or None, "bwrap" for a sandbox of bubblewrap
+    root : Path or None, the folder of all submissions, which a sandbox hides
+
+    Returns
+    -------
+    list of Verdict, one for each exercise, in order; those of exercises whose check has to run
+    beside the answer (`Exercise.beside`) say so in `extra["beside"]`, and are "suspicious" if the
+    answer is right and reaches for more than the exercise needs
+    """
+    path = Path(path)
+    chapter, exercises = find(identity)
+    pieces = read_sections(path, chapter)
+    more = {"sandbox": sandbox, "root": None if root is None else str(root)}
+    together = [exercise for exercise in exercises if exercise.beside]
+    verdicts = {}
+    for group, module in ((set(exercises) - set(together), "referee"), (set(together), "child")):
+        chosen = [exercise for exercise in exercises if exercise in group]
+        for verdict in run_all(path, chosen, seconds, module, more):
+            verdicts[verdict.id] = verdict
+    for exercise in together:
+        look_over(verdicts[exercise.id], exercise, pieces)
+    return [verdicts[exercise.id] for exercise in exercises]
+
+
+def run_all(path, exercises, seconds, module="child", more=None):
+    """Return the verdicts on exercises of one chapter; as many processes run as that takes."""
     verdicts = {}
     waiting = [exercise.id for exercise in exercises]
     while waiting:
         skipped = [name for name in verdicts if verdicts[name].state in (ENDLESS, ERROR)]
-        for verdict in run_once(path, waiting, skipped, exercises, seconds):
+        request = {"exercises": waiting, "skipped": skipped, "seconds": seconds, **(more or {})}
+        for verdict in run_once(path, request, exercises, module):
             verdicts[verdict.id] = verdict
         waiting = [name for name in waiting if name not in verdicts]
     return [verdicts[exercise.id] for exercise in exercises]
 
 
-def run_once(path, waiting, skipped, exercises, seconds):
+def run_once(path, request, exercises, module):
     """Yield verdicts until the child is done or has to be ended; at least one in any case."""
-    request = {
-        "file": str(path.resolve()),
-        "exercises": waiting,
-        "skipped": skipped,
-        "seconds": seconds,
-    }
+    waiting, seconds = request["exercises"], request["seconds"]
+    request = {"file": str(path.resolve()), **request}
+    command = [sys.executable, "-P", "-m", f"tensorlab.learn.{module}", json.dumps(request)]
+    patience = 2 * seconds + PATIENCE + (STARTS if module == "referee" else 0)
+    if module == "child" and request.get("sandbox"):
+        command = Sandbox(request["root"]).command(command, path, exercise_folders())
     child = subprocess.Popen(
-        [sys.executable, "-P", "-m", "tensorlab.learn.child", json.dumps(request)],
-        stdin=subprocess.DEVNULL,
+        command,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment(),
         cwd=path.resolve().parent,
     )
+    read = read_message
+    if module == "referee":
+        key = new_key()
+        child.stdin.write(key.encode() + b"\n")
+        read = Reader(key).message
+    child.stdin.close()
     lines, complaints = queue.Queue(), []
     readers = [
         threading.Thread(target=read_lines, args=(child.stdout, lines), daemon=True),
@@ -77,14 +123,13 @@ def run_once(path, waiting, skipped, exercises, seconds):
     titles = {exercise.id: exercise.title for exercise in exercises}
     try:
         while True:
-            line = lines.get(timeout=2 * seconds + PATIENCE)
+            line = lines.get(timeout=patience)
             if line is None:
                 break
-            message = json.loads(line)
-            if "begin" in message:
-                current = message["begin"]
-            else:
-                verdict = Verdict(**message["verdict"])
+            message = read(line) or {}
+            current = message.get("begin", current)
+            verdict = verdict_in(message.get("verdict"))
+            if verdict is not None and verdict.id in waiting:
                 told.add(verdict.id)
                 yield verdict
     except queue.Empty:
@@ -108,6 +153,27 @@ def run_once(path, waiting, skipped, exercises, seconds):
             current = next(name for name in waiting if name not in told)
         remark = f"Python ended while it ran (status {child.returncode}). {why}".strip()
         yield Verdict(current, titles[current], ERROR, remark)
+
+
+def read_message(line):
+    """Return the message of a line, or None: the child's line can have been written by the answer."""
+    try:
+        message = json.loads(line)
+    except ValueError:
+        return None
+    return message if isinstance(message, dict) else None
+
+
+def verdict_in(data):
+    """Return the Verdict that a message holds, or None if it holds none."""
+    if not isinstance(data, dict) or set(data) - FIELDS:
+        return None
+    if not all(isinstance(data.get(name, ""), str) for name in ("id", "title", "state", "remark")):
+        return None
+    verdict = Verdict(**data)
+    is_number = isinstance(verdict.credit, (int, float))
+    verdict.credit = min(max(verdict.credit, 0.0), 1.0) if is_number else 0.0
+    return verdict
 
 
 def read_lines(stream, lines):

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from types import ModuleType
 
-from . import workbook
+from .cells import read_sections
 from .exercise import find
 from .judge import (
     ENDLESS,
@@ -32,12 +32,11 @@ from .judge import (
 MOST_PRINTED = 2000
 
 
-def run_sections(text, path, wanted, skipped, seconds, tell):
+def run_sections(pieces, path, wanted, skipped, seconds, tell):
     """Execute a reader's file piece by piece; yield (id, names, failure) after each that is wanted.
 
     A failure is an exception of the piece itself.  Names made by one piece are seen by the next.
     """
-    pieces = workbook.sections(text)
     module = ModuleType("reader")
     sys.modules["reader"] = module  # dataclasses and pickle look for it
     names = vars(module)
@@ -89,12 +88,12 @@ def serve(request, tell):
     skipped = set(request["skipped"])
     sys.path.append(str(path.resolve().parent))
     os.environ.setdefault("MPLBACKEND", "agg")
-    text = path.read_text(encoding="utf-8")
+    pieces = read_sections(path, chapter)
     seen = set()
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         for identity, names, code, failure in run_sections(
-            text, path, wanted, skipped, seconds, tell
+            pieces, path, wanted, skipped, seconds, tell
         ):
             began = time.perf_counter()
             verdict = verdict_of(wanted[identity], names, code, failure, seconds)

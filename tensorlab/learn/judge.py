@@ -8,6 +8,7 @@ names come from; `answers` runs files in a process of their own, a notebook hand
 import ast
 import contextlib
 import inspect
+import random
 import signal
 import sysconfig
 import threading
@@ -16,17 +17,21 @@ import traceback
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from tensorlab.errors import GradientError
+
 from .exercise import PACKAGE_FOLDER, BugHunt, holds_exercises
 from .expect import Recorder, Wrong
 
 SECONDS = 10.0  # that a check may take
-RIGHT, WRONG, ERROR, ENDLESS, MISSING, UNTOUCHED = (
+RIGHT, WRONG, ERROR, ENDLESS, MISSING, UNTOUCHED, READ, SUSPICIOUS = (
     "right",
     "not yet",
     "error",
     "endless",
     "missing",
     "not begun",
+    "reads the exercises",
+    "suspicious",
 )
 
 
@@ -37,13 +42,14 @@ class Verdict:
     Attributes
     ----------
     id, title : str, of the exercise
-    state : str, "right", "not yet", "error", "endless", "missing" or "not begun"
+    state : str, "right", "not yet", "error", "endless", "missing", "not begun" or "reads the exercises"
     remark : str, what is wrong, or what the reader may like to know
     call, came, expected : str, empty where there is nothing to tell
     trace : str, the reader's lines of an exception
     idea : str, the heading of the chapter to look at again
     printed : str, what the reader's code printed
     seconds : float
+    credit : float, the share of the points that the answer has earned, 1.0 if it is right
     """
 
     id: str
@@ -57,6 +63,7 @@ class Verdict:
     idea: str = ""
     printed: str = ""
     seconds: float = 0.0
+    credit: float = 0.0
     extra: dict = field(default_factory=dict)
 
     @property
@@ -71,19 +78,35 @@ class TimeIsUp(BaseException):
     """Raised in the reader's code when it has run too long; `except Exception` lets it pass."""
 
 
-def judge(exercise, names, *, seconds=SECONDS):
-    """Return the Verdict on the reader's `names`, a dict, as an answer to `exercise`."""
+class Broken(BaseException):
+    """The process that runs the answer has ended, or says what is no answer; not an `Exception`,
+    so that no check takes it for an error of the answer.
+    """
+
+
+class Unsendable(BaseException):
+    """A value can't go to the other process: the check has to run beside the answer."""
+
+
+def judge(exercise, names, *, seconds=SECONDS, fresh=None):
+    """Return the Verdict on the reader's `names`, a dict, as an answer to `exercise`.
+
+    `fresh`, if given, returns the same names from a new process: a hunt asks for them once for each
+    function that the test is tried on.
+    """
     verdict = Verdict(exercise.id, exercise.title, idea=exercise.idea)
     recorder = Recorder()
     started = time.perf_counter()
     try:
         with time_limit(seconds), modes_restored():
             if issubclass(exercise, BugHunt):
-                hunt(exercise, names, recorder, verdict)
+                hunt(exercise, names, recorder, verdict, fresh)
             else:
                 run_check(exercise, names, recorder)
+        verdict.credit = 1.0
     except Wrong as wrong:
         verdict.state, verdict.remark = WRONG, wrong.remark
+        verdict.credit = max(verdict.credit, recorder.credit)
         verdict.came, verdict.expected = wrong.came or "", wrong.expected or ""
         if exercise.kind == "warm-up":  # to name the answer would answer it
             verdict.expected = ""
@@ -103,6 +126,13 @@ def judge(exercise, names, *, seconds=SECONDS):
     return verdict
 
 
+def asked_names(exercise):
+    """Return the names that the check asks for."""
+    if issubclass(exercise, BugHunt):
+        return ["test"]
+    return list(inspect.signature(exercise.check).parameters)
+
+
 class MissingName(Exception):
     """The reader's file does not define a name that the check asks for."""
 
@@ -118,12 +148,12 @@ def take(exercise, names, wanted):
 
 def run_check(exercise, names, recorder):
     start_afresh()
-    asked_for = inspect.signature(exercise.check).parameters
-    answers = {name: recorder.watch(take(exercise, names, name)) for name in asked_for}
+    answers = {name: recorder.watch(take(exercise, names, name)) for name in asked_names(exercise)}
     empty = [f"`{name}`" for name, answer in answers.items() if is_empty(answer)]
     if empty:
         raise Wrong(f"Put your answer instead of each None: {', '.join(empty)}.")
-    exercise.check(**answers)
+    with recorder.in_charge():
+        exercise.check(**answers)
 
 
 def is_empty(answer):
@@ -156,39 +186,41 @@ def modes_restored():
         modes.switch_grad_mode(was[1])
 
 
-def hunt(exercise, names, recorder, verdict):
-    """Run the reader's test on the right implementation and on each planted bug."""
-    test = take(exercise, names, "test")
-    watched = recorder.watch(test)
-    right, *bugs = (disguised(one) for one in (exercise.right, *exercise.bugs))
-    start_afresh()
-    try:
-        watched(right)
-    except Exception as error:
-        verdict.trace = readers_lines(error)
-        recorder.last = None
+def hunt(exercise, names, recorder, verdict, fresh=None):
+    """Run the reader's test on the right implementation and on each planted bug.
+
+    The order is drawn anew each time, and the right one comes twice: the number of a call tells nothing.
+    """
+    take(exercise, names, "test")
+    subjects = [(0, exercise.right), (0, exercise.right), *enumerate(exercise.bugs, start=1)]
+    random.SystemRandom().shuffle(subjects)
+    caught, refused = set(), None
+    for number, subject in subjects:
+        test = take(exercise, fresh() if fresh else names, "test")
+        start_afresh()
+        try:
+            test(disguised(subject))
+        except Exception as error:
+            caught.add(number)
+            refused = error if number == 0 else refused
+    recorder.last = None
+    if refused is not None:
+        verdict.trace = readers_lines(refused)
         raise Wrong(
             "The first half fails: your test must pass on the right implementation, and it does not. "
             "What it asks for is not true of code without a bug:"
-        ) from error
-    missed = []
-    for number, bug in enumerate(bugs, start=1):
-        start_afresh()
-        try:
-            test(bug)
-        except Exception:
-            continue
-        missed.append(number)
-    recorder.last = None
+        ) from refused
     count = len(exercise.bugs)
+    missed = [number for number in range(1, count + 1) if number not in caught]
     if missed:
+        verdict.credit = 1 - len(missed) / count
         numbers = f" (number {', '.join(map(str, missed))})" if count > 1 else ""
         which = "the planted bug" if count == 1 else f"{len(missed)} of {count} planted bugs"
         raise Wrong(
             f"The second half fails: your test passes on the right implementation, as it must, and on "
             f"{which} too{numbers}. It does not ask for what is wrong there."
         )
-    found = "; ".join(clean_line(bug.__doc__).rstrip(".") for bug in exercise.bugs)
+    found = "; ".join(planted.rstrip(".") for planted in exercise.planted)
     verdict.remark = f"Your test found what was planted: {found}."
 
 
@@ -217,10 +249,11 @@ def describe_exception(verdict, error, recorder):
     if not verdict.trace:
         verdict.state = WRONG
         verdict.came = recorder.last.came if recorder.last else ""
-        verdict.remark = (
-            "The check could not use what your code gave: "
-            f"{type(error).__name__}: {clean_line(str(error))}"
-        )
+        reason = f"{type(error).__name__}: {clean_line(str(error))}"
+        verdict.extra["reason"] = reason
+        if verdict.came and not isinstance(error, GradientError):
+            reason = "it is not of the kind or the shape that the exercise asks for."
+        verdict.remark = f"The check could not use what your code gave: {reason}"
 
 
 # ---------------------------------------------------------------- the reader's lines
@@ -240,6 +273,8 @@ def is_foreign(filename):
 
 def readers_lines(error, *, with_error=True):
     """Return the traceback of `error` without the frames of any file but the reader's."""
+    if (elsewhere := getattr(error, "trace_of_reader", None)) is not None:
+        return elsewhere()  # it was raised in another process
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
