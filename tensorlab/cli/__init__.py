@@ -19,8 +19,10 @@ COMMANDS = (
     "reset",
     "book",
     "doctor",
+    "exercises",
     "export-class",
     "grade",
+    "similar",
 )
 
 
@@ -37,9 +39,10 @@ def main(arguments=None):
         module = importlib.import_module(f"tensorlab.cli.{name.replace('-', '_')}")
         module.add(commands)
     options = parser.parse_args(arguments)
-    from tensorlab.learn.exercise import ExerciseError
+    from tensorlab.learn.packs import ExerciseError, add_packs
 
     try:
+        add_packs(getattr(options, "exercises", None) or ())
         return options.run(options)
     except ExerciseError as error:
         print(f"tensorlab {options.command}: {error}", file=sys.stderr)

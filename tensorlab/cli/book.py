@@ -12,7 +12,13 @@ NOTEBOOKS = "tensorlab-notebooks"
 
 
 def add(commands):
-    parser = add_command(commands, "book", run, "serve the book, or open a chapter as a notebook")
+    parser = add_command(
+        commands,
+        "book",
+        run,
+        "serve the book, or open a chapter as a notebook",
+        with_exercises=False,
+    )
     parser.add_argument("chapter", nargs="?", help="its number, such as 03; default: the cover")
     parser.add_argument(
         "--notebook", action="store_true", help=f"write it into {NOTEBOOKS}/ and open JupyterLab"

@@ -34,7 +34,9 @@ SECONDS = 120  # for the probe, on a slow disk
 def add(commands):
     from .command import add_command
 
-    parser = add_command(commands, "doctor", run, "say what is wrong with this installation")
+    parser = add_command(
+        commands, "doctor", run, "say what is wrong with this installation", with_exercises=False
+    )
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
 
 

@@ -13,6 +13,8 @@ SIGNS = {
     judge.ENDLESS: "endless",
     judge.MISSING: "missing",
     judge.UNTOUCHED: "not begun",
+    judge.READ: "reads the exercises",
+    judge.SUSPICIOUS: "suspicious",
 }
 
 

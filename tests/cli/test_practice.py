@@ -147,7 +147,7 @@ def test_a_teacher_exports_and_grades(run, folder):
     (folder / "stubs/03.py").rename(folder / "handed-in/ada-03.py")
     code, text, _ = run("grade handed-in")
     assert code == 0
-    assert text.split("\n")[1].split() == ["ada", "0/4", "0/4"]
+    assert text.split("\n")[1].split() == ["ada", "0/4", "0/4", "0/4"]
     assert "ada,03.1," in run("grade handed-in --format csv")[1]
 
 

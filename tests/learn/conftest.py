@@ -104,3 +104,12 @@ def chapter(tmp_path_factory):
     folder.mkdir()
     (folder / "exercises.py").write_text(EXERCISES, encoding="utf-8")
     return form.read_chapter(folder / "exercises.py")
+
+
+@pytest.fixture(scope="session")
+def pack(tmp_path_factory):
+    """A course pack with chapter 90."""
+    folder = tmp_path_factory.mktemp("pack")
+    (folder / "90-made-up").mkdir()
+    (folder / "90-made-up" / "exercises.py").write_text(EXERCISES, encoding="utf-8")
+    return folder

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tensorlab.learn import classes
+from tensorlab.learn import classes, handout
 from tensorlab.learn.exercise import load_chapter
 from tensorlab.learn.workbook import file_text
 
@@ -29,7 +29,7 @@ def class_folder(tmp_path):
 
 
 def test_the_stubs_come_with_their_programs_and_a_word_to_the_students(tmp_path):
-    written = classes.export(["3", "18"], tmp_path / "new")
+    written = handout.export(["3", "18"], tmp_path / "new")
     assert [path.name for path in written] == ["03.py", "18.py", "tiny_engine.py", "README.txt"]
     assert written[0].read_text() == file_text(load_chapter("03"))
     assert "tensorlab check 03 --file 03.py" in written[-1].read_text()
@@ -38,7 +38,7 @@ def test_the_stubs_come_with_their_programs_and_a_word_to_the_students(tmp_path)
 def test_nothing_is_overwritten_and_nothing_is_written_by_half(tmp_path):
     (tmp_path / "18.py").write_text("mine")
     with pytest.raises(FileExistsError, match=r"18\.py is there already"):
-        classes.export(["03", "18"], tmp_path)
+        handout.export(["03", "18"], tmp_path)
     assert [path.name for path in tmp_path.iterdir() if path.name != "home"] == ["18.py"]
 
 
@@ -59,8 +59,8 @@ def test_every_student_and_exercise_has_a_row(class_folder):
     assert [row["passed"] for row in rows].count(True) == 1
 
     table = classes.as_table(rows).split("\n")
-    assert table[0].split() == ["student", "03", "18", "all"]
-    assert table[1].split() == ["ada", "1/4", "0/4", "1/8"]
+    assert table[0].split() == ["student", "03", "18", "all", "points"]
+    assert table[1].split() == ["ada", "1/4", "0/4", "1/8", "1/8"]
     read = list(csv.DictReader(io.StringIO(classes.as_csv(rows))))
     assert len(read) == len(rows)
     assert read[0]["student"] == "ada"

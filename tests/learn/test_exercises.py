@@ -26,11 +26,11 @@ WRONG_ANSWERS = [
     for number, wrong in enumerate(exercise.wrong, start=1)
 ]
 BUG_HUNTS = [
-    pytest.param(chapter, exercise, bug, id=f"{exercise.id}-{bug.__name__}")
+    pytest.param(chapter, exercise, bug, id=f"{exercise.id}-{number}")
     for chapter in CHAPTERS
     for exercise in chapter.exercises
     if issubclass(exercise, form.BugHunt)
-    for bug in exercise.bugs
+    for number, bug in enumerate(exercise.bugs, start=1)
 ]
 
 
