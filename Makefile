@@ -101,6 +101,7 @@ nightly: packages build
 	TENSORLAB_REQUIRE_ORACLE=1 $(PY) -m pytest -n $(JOBS) --dist worksteal -m "nightly or not nightly"
 	$(PY) tools/repeat_faults.py 200
 	$(PY) tools/random_programs.py --number 100000
+	$(PY) tools/solutions_in_wheel.py
 	$(MAKE) debug
 	$(MAKE) mutants
 

@@ -298,7 +298,7 @@ class Blocks(Exercise):
 
     kind = "implement"
     idea = "Attention"
-    beside = "the check watches when the answer lets go of a block"
+    beside = "the check watches when the answer releases a block"
     stub = """
         def attend(query, blocks):
             for keys, values in blocks:

@@ -65,7 +65,7 @@ class Witness:
         return self.process.poll()
 
     def close(self):
-        """End the process and all that it has started."""
+        """End the process and everything that it has started."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
@@ -156,7 +156,7 @@ class Session:
 
 
 def folder_of(chapter, folder):
-    """Copy the programs of a chapter into a new folder, which is all that an answer may import."""
+    """Copy the programs of a chapter into a new folder, the only ones that an answer may import."""
     folder = Path(folder)
     for name in chapter.files:
         (folder / name).write_bytes((chapter.folder / name).read_bytes())

@@ -13,9 +13,10 @@ import tensorlab
 from tensorlab._core.state import modes
 
 from .judge import Broken, TimeIsUp, Unsendable, readers_lines, time_limit
+from .portable import bytes_of
 from .raised import kinds_of, like
 from .remote import OPERATORS, Remote
-from .wire import MOST_BYTES, Wire, bytes_of
+from .wire import MOST_BYTES, Wire
 
 DEEPEST = 10_000  # for Python's recursion: a value may hold values that hold values ...
 

@@ -114,13 +114,13 @@ def wheel_name():
     return f"tensorlab-{__version__}-{python}-{python}-{system}.whl"
 
 
-def write_wheel(path):
-    """Write a wheel of the package that runs, whose exercises tell no solutions.
+def write_wheel(path, *, with_solutions=False):
+    """Write a wheel of the package that runs, whose exercises tell no solutions unless asked to.
 
     It is for the Python and the kind of system that it is written on.
     """
     info = f"tensorlab-{__version__}.dist-info"
-    files = dict(package_files())
+    files = dict(package_files(with_solutions))
     files[f"{info}/METADATA"] = (
         f"Metadata-Version: 2.1\nName: tensorlab\nVersion: {__version__}\n"
         "Requires-Dist: numpy>=2.0\nRequires-Dist: scipy>=1.14\nRequires-Dist: threadpoolctl>=3.5\n"
@@ -138,7 +138,7 @@ def write_wheel(path):
             archive.writestr(name, data)
 
 
-def package_files():
+def package_files(with_solutions):
     """Yield (name, contents) of the files of the package, its command and its chapters."""
     for path in sorted(PACKAGE_FOLDER.rglob("*")):
         if path.is_file() and path.suffix in CARRIED:
@@ -147,7 +147,7 @@ def package_files():
     for path in sorted(chapters_folder().glob("[0-9][0-9]-*/*")):
         if path.is_file() and path.name != "record.py":
             data = path.read_bytes()
-            if holds_exercises(path):
+            if holds_exercises(path) and not with_solutions:
                 data = stripped(data.decode("utf-8")).encode("utf-8")
             yield f"tensorlab_chapters/{path.parent.name}/{path.name}", data
 

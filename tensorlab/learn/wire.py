@@ -19,32 +19,28 @@ import types
 from collections import Counter, OrderedDict, defaultdict
 from pathlib import Path
 
-import numpy
-
 import tensorlab
-from tensorlab import nn, optim
+from tensorlab import nn
 from tensorlab._core.random import Generator
 from tensorlab._tensor import Tensor
 from tensorlab.autograd.graph import increment_version
 
 from .judge import Unsendable
+from .portable import (
+    BY_DICT,
+    DTYPES,
+    address_of,
+    bytes_of,
+    flat_view,
+    is_plain,
+    plain_value,
+    version_of,
+)
 from .raised import kinds_of, like
 from .remote import OPERATORS, PROTOCOLS, Remote, protocols_of, remote_class, remote_function
 
 LEAVES = (bool, int, str, type(None))
 MOST_BYTES = 1 << 28  # of a message
-BUILTIN_CLASSES = {
-    kind.__name__: kind
-    for kind in (bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, object)
-}
-BY_DICT = (nn.Module, optim.Optimizer, optim.lr_scheduler.LRScheduler)
-LIBRARY = (
-    "tensorlab.ops.",
-    "tensorlab._core.",
-    "tensorlab.nn.",
-    "tensorlab._tensor",
-    "tensorlab.optim.",
-)
 
 
 class Wire:
@@ -374,20 +370,6 @@ class Wire:
         return list(grads)
 
 
-def flat_view(storage):
-    """Return the bytes of a storage as a tensor of it."""
-    return tensorlab.empty(0, dtype=tensorlab.uint8).set_(storage, 0, (storage.nbytes(),), (1,))
-
-
-def version_of(value):
-    """Return how often a tensor was written; a tensor of inference mode doesn't count that."""
-    return 0 if value.is_inference() else value._version
-
-
-def bytes_of(flat):
-    return flat.numpy().tobytes()
-
-
 class FromElsewhere(tensorlab.autograd.Function):
     """A tensor that the other side has computed; its gradient is asked for there."""
 
@@ -404,40 +386,6 @@ class FromElsewhere(tensorlab.autograd.Function):
         found = iter(wire.ask("gradients", name, grad, wanted))
         grads = [next(found) if one.requires_grad else None for one in ctx.saved_tensors]
         return None, None, *grads
-
-
-def is_plain(kind):
-    """Say whether instances of a class are no more than their attributes."""
-    return not issubclass(
-        kind, (type, BaseException, tuple, list, dict, int, float, str, bytes, set, Tensor)
-    )
-
-
-def plain_value(value):
-    """Return what an answer's number or container is without its own class, or None."""
-    if isinstance(value, numpy.generic):
-        return value.item()
-    for kind in (bool, int, float, complex, str, bytes, tuple, list, dict, set):
-        if isinstance(value, kind):
-            return kind(value)
-    return None
-
-
-def address_of(value):
-    """Return (module, name) of what both sides have: a function or a class of the library."""
-    module, name = getattr(value, "__module__", None), getattr(value, "__name__", None)
-    if not (isinstance(module, str) and isinstance(name, str)):
-        return None
-    if module == "builtins" and (BUILTIN_CLASSES.get(name) is value or is_exception(value)):
-        return module, name
-    is_library = module.startswith(LIBRARY) or module == "tensorlab.errors"
-    if is_library and getattr(sys.modules.get(module), name, None) is value:
-        return module, name
-    return None
-
-
-def is_exception(value):
-    return isinstance(value, type) and issubclass(value, BaseException)
 
 
 DICTS = {dict: "dict", OrderedDict: "ordered", defaultdict: "default", Counter: "counter"}
@@ -494,9 +442,4 @@ UNPACKERS = {
     "yours": Wire.unpack_own,
     "same": lambda wire, name: wire.values[name],
     "named": Wire.unpack_named,
-}
-DTYPES = {
-    str(value)[10:]: value
-    for value in vars(tensorlab).values()
-    if isinstance(value, tensorlab.dtype)
 }
