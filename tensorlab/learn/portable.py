@@ -44,6 +44,11 @@ def plain_value(value):
     return None
 
 
+def loaded(module, name):
+    """Return what a module that is loaded holds under a name, or None; nothing is imported for it."""
+    return vars(sys.modules[module]).get(name) if module in sys.modules else None
+
+
 def address_of(value):
     """Return (module, name) of what both sides have: a function or a class of the library."""
     module, name = getattr(value, "__module__", None), getattr(value, "__name__", None)
@@ -52,7 +57,7 @@ def address_of(value):
     if module == "builtins" and (BUILTIN_CLASSES.get(name) is value or is_exception(value)):
         return module, name
     is_library = module.startswith(LIBRARY) or module == "tensorlab.errors"
-    if is_library and getattr(sys.modules.get(module), name, None) is value:
+    if is_library and loaded(module, name) is value:
         return module, name
     return None
 

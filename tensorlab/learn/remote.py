@@ -93,19 +93,9 @@ def remote_class(protocols):
 
 def protocols_of(value, with_operators):
     """Return the names of the special methods that a stand-in for `value` needs."""
-    kind = type(value)
-    names = [name for name in PROTOCOLS if getattr(kind, name, None) is not None]
-    if with_operators:
-        own = (
-            object.__eq__,
-            object.__ne__,
-            object.__lt__,
-            object.__le__,
-            object.__gt__,
-            object.__ge__,
-        )
-        names += [name for name in OPERATORS if getattr(kind, name, None) not in (None, *own)]
-    return names
+    kinds = type(value).__mro__[:-1]  # without object, which has comparisons
+    names = [*PROTOCOLS, *(OPERATORS if with_operators else ())]
+    return [name for name in names if any(vars(kind).get(name) for kind in kinds)]
 
 
 def remote_function(ask, name, label):

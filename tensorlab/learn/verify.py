@@ -90,6 +90,8 @@ def complaints(chapter, exercise):
         return
     with Beside(chapter) as here:
         yield from complaints_of(here, exercise)
+        if issubclass(exercise, BugHunt) and here.judge(exercise, exercise.stub).credit > 0:
+            yield "the stub finds a planted bug"
     if not exercise.beside:
         with Apart(chapter) as there:
             for complaint in complaints_of(there, exercise):
@@ -113,8 +115,6 @@ def complaints_of(bench, exercise):
         for other, elsewhere in enumerate(heard, start=1):
             if other != number and wrong.says in flat(elsewhere):
                 yield f"wrong answer {other} is told {wrong.says!r}, which is meant for {number}"
-    if issubclass(exercise, BugHunt) and stub.credit > 0:
-        yield "the stub finds a planted bug"
 
 
 def flat(verdict):

@@ -14,7 +14,6 @@ constructor and no `__setstate__`, so it can't be made to run code.
 """
 
 import base64
-import sys
 import types
 from collections import Counter, OrderedDict, defaultdict
 from pathlib import Path
@@ -33,6 +32,7 @@ from .portable import (
     bytes_of,
     flat_view,
     is_plain,
+    loaded,
     plain_value,
     version_of,
 )
@@ -132,7 +132,7 @@ class Wire:
         kind = type(value)
         if not hasattr(value, "__dict__") or isinstance(value, (type, types.FunctionType)):
             return False
-        if getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is not kind:
+        if loaded(kind.__module__, kind.__qualname__) is not kind:
             return False
         is_library = isinstance(value, BY_DICT) and kind.__module__.startswith("tensorlab.")
         return is_library or (kind.__module__ in self.records and is_plain(kind))
@@ -241,7 +241,8 @@ class Wire:
             value = self.keep(name, kind(dict) if kind is defaultdict else kind())
         pairs = [(self.unpack(key), self.unpack(item)) for key, item in pairs]
         value.clear()
-        value.update(pairs)
+        for key, item in pairs:
+            value[key] = item
         return value
 
     def unpack_object(self, name, module, qualname, pairs):
@@ -256,7 +257,7 @@ class Wire:
 
     def class_named(self, module, qualname):
         """Return a class whose instances travel by value; it is loaded already, or refused."""
-        kind = getattr(sys.modules.get(module), qualname, None)
+        kind = loaded(module, qualname)
         is_class = isinstance(kind, type) and "." not in qualname
         is_library = is_class and module.startswith("tensorlab.") and issubclass(kind, BY_DICT)
         if is_library or (is_class and module in self.records and is_plain(kind)):
@@ -277,9 +278,7 @@ class Wire:
 
     def unpack_tensor(self, name, home, text, about, kind, grad):
         dtype, shape, strides, offset, size, is_written = about
-        dtype = getattr(tensorlab, dtype)
-        if not isinstance(dtype, tensorlab.dtype):
-            raise ValueError("not a type of numbers")
+        dtype = DTYPES[dtype]
         value = self.values.get(name)
         is_new = not isinstance(value, Tensor)
         storage = self.storage_of(home, text, dtype, size)
@@ -331,7 +330,7 @@ class Wire:
         return plain if kind == "plain" else plain.requires_grad_()
 
     def unpack_public(self, module, name):
-        value = getattr(sys.modules.get(module), name, None)
+        value = loaded(module, name)
         if address_of(value) != (module, name):
             raise ValueError(f"{module}.{name} does not travel")
         return value
@@ -352,7 +351,9 @@ class Wire:
         return self.values[name]
 
     def unpack_named(self, kind, items):
-        kind = getattr(sys.modules["tensorlab.return_types"], kind)
+        kind = loaded("tensorlab.return_types", kind)
+        if not (isinstance(kind, type) and issubclass(kind, tuple)):
+            raise ValueError("not a tuple with names")
         return kind([self.unpack(item) for item in items])
 
     # ------------------------------------------------------------ gradients
