@@ -22,7 +22,7 @@ sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
 from mutation import find_mutants  # noqa: E402
 
 from tensorlab.learn.exercise import BugHunt, ExerciseError, all_chapters, find  # noqa: E402
-from tensorlab.learn.judge import RIGHT, judge  # noqa: E402
+from tensorlab.learn.judge import RIGHT, disguised, judge  # noqa: E402
 
 SECONDS = 5
 EQUAL = Path(__file__).with_name("equal_answers.toml")
@@ -35,6 +35,9 @@ PEEKS = {  # what a test may read of a function instead of calling it
     "its line": "subject.__code__.co_firstlineno",
     "its length": "len(subject.__code__.co_code)",
     "its constants": "len(subject.__code__.co_consts)",
+    "the docstring in its closure": "subject.__closure__[0].cell_contents.__doc__",
+    "the name in its closure": "subject.__closure__[0].cell_contents.__name__",
+    "the code's name in its closure": "subject.__closure__[0].cell_contents.__code__.co_name",
 }
 
 
@@ -46,10 +49,14 @@ def answers_to(exercise):
         yield "refuses everything", "def test(subject):\n    raise AssertionError"
         for name, expression in PEEKS.items():
             try:
-                value = eval(expression, {"subject": exercise.right})
+                value = eval(expression, {"subject": disguised(exercise.right)})
             except AttributeError:
                 continue  # a class has no code
             yield f"reads {name}", f"def test(subject):\n    assert {expression} == {value!r}"
+        yield (
+            "counts its calls",
+            "calls = []\ndef test(subject):\n    calls.append(1)\n    assert len(calls) < 2",
+        )
         return
     text = exercise.solution
     for mutant in find_mutants(text, "solution.py"):
