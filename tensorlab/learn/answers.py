@@ -73,7 +73,7 @@ def check_apart(path, identity, *, seconds=SECONDS, sandbox=None, root=None):
         for verdict in run_all(path, chosen, seconds, module, more):
             verdicts[verdict.id] = verdict
     for exercise in together:
-        look_over(verdicts[exercise.id], exercise, pieces)
+        look_over(verdicts[exercise.id], chapter, exercise, pieces)
     return [verdicts[exercise.id] for exercise in exercises]
 
 

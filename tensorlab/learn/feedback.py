@@ -16,10 +16,12 @@ def write_feedback(rows, folder):
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    paths = []
+    paths: list[Path] = []
     for student in dict.fromkeys(row["student"] for row in rows):
         own = [row for row in rows if row["student"] == student]
         path = folder / f"{file_name(student)}.txt"
+        while path in paths:  # another student's name reads alike
+            path = path.with_stem(f"{path.stem}_")
         path.write_text(feedback_text(student, own), encoding="utf-8", newline="\n")
         paths.append(path)
     return paths

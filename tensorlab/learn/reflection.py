@@ -1,7 +1,8 @@
 """Looking over an answer whose check had to run in its own process, where it could be deceived.
 
-An answer to an exercise calculates. It doesn't need the interpreter's insides, other modules than the few
-below, or to change what it has imported. One that does gets no points by itself: a person has to read it.
+An answer to an exercise calculates. It doesn't need the interpreter's insides, other modules than
+those below and its chapter's, or to change what it has imported.  One that does gets no points by
+itself: a person has to read it.  A program that hides what it does well enough is not noticed.
 """
 
 import ast
@@ -16,93 +17,121 @@ _MODULES = """
 MODULES = set(_MODULES.split())
 _BUILTINS = """
     eval exec compile globals locals vars open input breakpoint __import__ __builtins__
-    memoryview
 """
 BUILTINS = set(_BUILTINS.split())
+_INSIDES = "learn cli _core compiler"  # of tensorlab
+INSIDES = set(_INSIDES.split())
 _FREE = """
     __init__ __name__ __len__ __getitem__ __setitem__ __iter__ __next__ __call__ __enter__
     __exit__ __class__ __doc__ __torch_function__ __repr__ __add__ __mul__ __eq__ __hash__
-    __new__
+    __new__ __radd__ __rmul__ __sub__ __rsub__ __truediv__ __rtruediv__ __neg__ __pow__
 """
-FREE = set(_FREE.split())
+FREE = set(_FREE.split())  # special names that an answer may speak of
 
 
-def look_over(verdict, exercise, pieces):
+def look_over(verdict, chapter, exercise, pieces):
     """Mark a verdict that the answer may have made itself, and say why its check ran beside it."""
     verdict.extra["beside"] = exercise.beside
-    code = "\n".join(pieces.values())
-    reasons = list(dict.fromkeys(reaches(code))) if verdict.credit > 0 else []
-    if reasons:
+    if not (verdict.is_right or verdict.credit > 0):
+        return
+    found = list(dict.fromkeys(reaches("\n".join(pieces.values()), chapter.imports)))
+    if found:
         verdict.state, verdict.credit = SUSPICIOUS, 0.0
         verdict.remark = (
-            f"The check accepts it, but it runs in the answer's own process, and the answer uses "
-            f"{', '.join(reasons[:3])}. Read it before you give points."
+            "The check accepts it, but it runs in the answer's own process, and the answer uses "
+            f"{', '.join(found[:3])}. Read it before you give points."
         )
 
 
-def reaches(code):
-    """Yield what a program uses that no answer needs, in words."""
+def reaches(code, imports=""):
+    """Yield what a program uses that no answer needs, in words.
+
+    Parameters
+    ----------
+    code : str
+    imports : str, the first lines of a reader's file; what they import is free
+    """
     try:
-        tree = ast.parse(code)
+        tree, given = ast.parse(code), ast.parse(imports)
     except SyntaxError:
         return
+    free = MODULES | {name.split(".")[0] for node in ast.walk(given) for name in imported(node)}
+    known = {
+        one.asname or one.name for node in ast.walk(given) for one in getattr(node, "names", ())
+    }
+    own = set(parameters(tree))
+    library = library_names(tree, known | {"torch", "tensorlab"})
     for node in ast.walk(tree):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            names = [one.name for one in node.names]
-            if isinstance(node, ast.ImportFrom):
-                names = [f"{'.' * node.level}{node.module or ''}"] if not node.level else []
-                names += [f"{node.module}.{one.name}" for one in node.names]
-            yield from (f"the module {name}" for name in names if not is_free(name))
-        elif isinstance(node, ast.Name) and node.id in BUILTINS:
+        for name in imported(node):
+            if name.split(".")[0] not in free or is_inside(name):
+                yield f"the module {name}"
+        if isinstance(node, ast.Name) and node.id in BUILTINS - known and node not in own:
             yield node.id
         elif isinstance(node, ast.Attribute):
-            yield from attributes(node)
+            yield from attribute(node, library)
         elif isinstance(node, ast.Call) and called(node) in ("setattr", "delattr"):
-            yield called(node)
+            if node.args and root_of(node.args[0]) in library:
+                yield called(node)
         elif isinstance(node, ast.Constant) and is_special(node.value):
             yield f"the name {node.value}"
 
 
-def is_free(module):
-    parts = module.split(".")
-    is_learn = parts[:1] == ["tensorlab"] and {"learn", "cli", "_core", "compiler"} & set(parts)
-    return not is_learn and (parts[0] in MODULES or parts[0].startswith("tiny_"))
+def parameters(tree):
+    """Yield the nodes that speak of a parameter of the function that they are in."""
+    for function in ast.walk(tree):
+        if isinstance(function, (ast.FunctionDef, ast.Lambda)):
+            names = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+            body = function.body if isinstance(function.body, list) else [function.body]
+            nodes = (node for part in body for node in ast.walk(part))
+            yield from (node for node in nodes if isinstance(node, ast.Name) and node.id in names)
 
 
-def attributes(node):
+def imported(node):
+    """Yield the names of the modules, and of what is taken from them, that a statement imports."""
+    if isinstance(node, ast.Import):
+        yield from (one.name for one in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        yield from (f"{node.module or '.'}.{one.name}" for one in node.names)
+
+
+def is_inside(name):
+    parts = name.split(".")
+    return parts[0] in ("tensorlab", "torch") and not INSIDES.isdisjoint(parts)
+
+
+def library_names(tree, known):
+    """Return `known` and the names that a program gives to modules, and to what belongs to them."""
+    found = set(known)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            found |= {(one.asname or one.name).split(".")[0] for one in node.names}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and root_of(node.value) in found:
+            found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return found
+
+
+def attribute(node, library):
+    """Yield what is suspicious about an attribute: the interpreter's own, or written into a library."""
     if is_special(node.attr) or node.attr.startswith(("f_", "tb_", "gi_", "cr_")):
         yield f"the attribute {node.attr}"
-    if (
-        node.attr in ("modules", "learn")
-        and isinstance(node.value, ast.Name)
-        and node.attr == "learn"
-    ):
-        yield "tensorlab.learn"
-    if isinstance(node.ctx, ast.Store) and not is_own(node.value):
+    root = root_of(node)
+    if root in ("tensorlab", "torch") and node.attr in INSIDES - {"compiler"}:
+        yield f"{root}.{node.attr}"
+    if isinstance(node.ctx, (ast.Store, ast.Del)) and root in library:
         yield f"an assignment to {ast.unparse(node)}"
 
 
-def is_own(node):
-    """Say whether attributes of this may be set: of a name that an answer gives to what it makes."""
-    root = node
-    while isinstance(root, (ast.Attribute, ast.Subscript, ast.Call)):
-        root = root.func if isinstance(root, ast.Call) else root.value
-    return not isinstance(root, ast.Name) or root.id not in (
-        "torch",
-        "tensorlab",
-        "np",
-        "numpy",
-        "math",
-    )
+def root_of(node):
+    """Return the name that a chain such as `a.b[0].c` begins with; a call ends it."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
 
 
 def is_special(value):
-    return (
-        isinstance(value, str)
-        and value[:2] == value[-2:] == "__"
-        and value not in FREE
-        and len(value) > 4
-    )
+    is_name = isinstance(value, str) and len(value) > 4 and value[:2] == value[-2:] == "__"
+    return is_name and value not in FREE
 
 
 def called(node):

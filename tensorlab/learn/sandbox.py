@@ -1,7 +1,7 @@
 """A sandbox for a student's process, where the system has one: bubblewrap.
 
-Inside, nothing can be written but an own /tmp, there is no network, no other process is seen, and the
-exercises and what other students handed in are missing.
+Inside, nothing can be written but an own /tmp, there is no network, no other process is seen, and your
+home, the exercises and what other students handed in are missing.
 """
 
 import shutil
@@ -33,10 +33,15 @@ class Sandbox:
         """Return `command` in its sandbox; it sees the file `path` and these folders."""
         parts = [shutil.which(BUBBLEWRAP), "--unshare-all", "--die-with-parent", "--new-session"]
         parts += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-        temporary, path = Path(tempfile.gettempdir()).resolve(), Path(path).resolve()
-        parts += hidden(temporary)
-        for place in map(Path, (sys.prefix, sys.base_prefix, PACKAGE_FOLDER)):
-            if temporary in place.parents:
+        path = Path(path).resolve()
+        outer = [Path(tempfile.gettempdir()).resolve(), Path.home().resolve()]
+        for folder in outer:
+            if folder.is_dir() and folder != folder.parent:
+                parts += hidden(folder)
+        for place in dict.fromkeys(
+            map(Path, (sys.prefix, sys.base_prefix, PACKAGE_FOLDER, *sys.path))
+        ):
+            if place.exists() and not set(outer).isdisjoint(place.parents):
                 parts += shown(place)
         for folder in hidden_folders():
             parts += hidden(folder)

@@ -12,6 +12,7 @@ past Python finds them, unless the process runs in a sandbox (`sandbox.py`), whe
 import contextlib
 import io
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -23,6 +24,9 @@ from tensorlab.learn import practise
 from .exchange import DEEPEST, Exchange
 
 MOST_PRINTED = 2000
+EXERCISES = re.compile(  # with their compiled forms
+    r"[\\/]\d\d-[^\\/]+[\\/](__pycache__[\\/])?exercises(_\w+)?\.([\w-]+\.)?pyc?$"
+)
 PR_SET_PDEATHSIG = 1
 
 
@@ -78,11 +82,11 @@ def watch_files(note):
     """Note and refuse that a file of exercises is opened or run."""
 
     def hear(event, arguments):
-        if event == "open" and isinstance(arguments[0], (str, bytes)):
-            name = os.path.basename(os.fsdecode(arguments[0]))
-            if name.partition(".")[0].partition("_")[0] == "exercises" and ".py" in name:
-                note(name)
-                raise PermissionError(f"{name}: the exercises are not open to an answer")
+        if event == "open" and not isinstance(arguments[0], (int, type(None))):
+            path = os.path.abspath(os.fsdecode(arguments[0]))
+            if EXERCISES.search(path):
+                note(os.path.basename(path))
+                raise PermissionError(f"{path}: the exercises are not open to an answer")
 
     sys.addaudithook(hear)
 

@@ -152,8 +152,8 @@ def test_a_name_can_not_lead_out_of_the_folder(tmp_path):
         "verdict": None,
     }
     row |= {"points": 0, "of": 1, "late": False}
-    rows = [row | {"student": name} for name in ("../eve", "..", "a/b", "Zoë")]
+    rows = [row | {"student": name} for name in ("../eve", "..", "a/b", "a_b", "Zoë")]
     paths = write_feedback(rows, tmp_path / "feedback")
-    assert [path.name for path in paths] == ["_eve.txt", "_.txt", "a_b.txt", "Zoë.txt"]
+    assert [path.name for path in paths] == ["_eve.txt", "_.txt", "a_b.txt", "a_b_.txt", "Zoë.txt"]
     assert {path.parent for path in paths} == {tmp_path / "feedback"}
     assert feedback_text("eve", rows[:1]).endswith("0 of 1 points\n")
