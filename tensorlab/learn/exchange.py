@@ -38,22 +38,25 @@ class Exchange:
         self.raised = {}  # exceptions of this side that have travelled
         self.seconds = None  # after which a question to the witness is given up
         self.depth = 0
-        self.answering = {
+        self.answering = {  # what either side may ask
             "gradients": lambda *arguments: self.wire.gradients(*arguments),
             "call": lambda function, arguments, named: function(*arguments, **named),
             "get": lambda value, name: getattr(allowed(value, name, side), name),
-            "set": self.set_attribute,
-            "trace": self.trace_of,
-            "copy": copy.deepcopy,
             "iter": iter,
             "next": next,
             "len": len,
             "item": lambda value, key: value[key],
-            "set item": lambda value, key, item: value.__setitem__(key, item),
-            "enter": lambda value: value.__enter__(),
-            "exit": lambda value, kind: value.__exit__(kind, kind and kind(), None),
-            "operator": lambda value, name, *others: operate(value, name, *others),
+            "operator": operate,
         }
+        if side == "w":
+            self.answering |= {  # what only the judge may
+                "trace": self.trace_of,
+                "copy": copy.deepcopy,
+                "set": setattr,
+                "set item": lambda value, key, item: value.__setitem__(key, item),
+                "enter": lambda value: value.__enter__(),
+                "exit": lambda value, kind: value.__exit__(kind, kind and kind(), None),
+            }
 
     def begin_anew(self):
         """Forget the values of the exercise before; both sides do."""
@@ -94,7 +97,7 @@ class Exchange:
             self.take_state(message)
             arguments = self.read(message, "ask")
             with time_limit(message.get("seconds")) if "seconds" in message else nothing():
-                result = self.answering[message["ask"]](*arguments)
+                result = self.answer_to(message["ask"], arguments)
             self.send({"answer": self.wire.pack_message([result, arguments])})
         except Broken:
             raise
@@ -106,6 +109,14 @@ class Exchange:
             if self.side == "j" and not isinstance(error, Exception):
                 raise
             self.send({"answer": self.safely(arguments), "error": self.about(error)})
+
+    def answer_to(self, kind, arguments):
+        """Return the answer to a question; the judge is asked only about what it has sent."""
+        if self.side == "j" and kind != "gradients":
+            name = self.wire.names.get(id(arguments[0]), "")
+            if kind not in self.answering or not name.startswith("j"):
+                raise AttributeError(f"the check does not answer this: {str(kind)[:20]}")
+        return self.answering[kind](*arguments)
 
     def safely(self, arguments):
         try:
@@ -123,11 +134,6 @@ class Exchange:
             raise
         except Exception as error:
             raise Broken(f"a message cannot be read: {type(error).__name__}: {error}") from error
-
-    def set_attribute(self, value, name, item):
-        if self.side == "j":
-            raise AttributeError(f"{name} of an object of the check can't be set")
-        setattr(value, name, item)
 
     # ------------------------------------------------------------ messages
 

@@ -126,6 +126,11 @@ def test_check_can_answer_as_json(run, folder):
         ("export-class --chapters , new", "--chapters is empty"),
         ("grade gone", "there is no folder gone"),
         ("grade .", "has no submissions; expected NAME/03.py or NAME-03.py"),
+        ("grade . --course gone.toml", "gone.toml can't be read"),
+        ("similar gone", "there is no folder gone"),
+        ("exercises verify", "there is no course pack; name one with --exercises"),
+        ("exercises list --exercises gone", "there are no exercises in gone"),
+        ("start 60 --exercises .", "has no exercises; a pack holds NN-name/exercises.py"),
         ("book 99 --notebook", "there is no chapter 99 yet"),
         ("book --notebook", "which chapter?"),
     ],
@@ -149,6 +154,46 @@ def test_a_teacher_exports_and_grades(run, folder):
     assert code == 0
     assert text.split("\n")[1].split() == ["ada", "0/4", "0/4", "0/4"]
     assert "ada,03.1," in run("grade handed-in --format csv")[1]
+
+
+def test_a_teacher_grades_by_the_rules_of_a_course(run, folder):
+    run("export-class --chapters 03 handed-in/ada")
+    solve(folder / "handed-in/ada/03.py", 1)
+    (folder / "course.toml").write_text('[points]\n"03.1" = 5\n')
+    line = "grade handed-in --course course.toml --feedback back --jobs 2 --sandbox none"
+    code, text, complaint = run(line)
+    assert code == 0
+    assert text.split("\n")[1].split() == ["ada", "1/4", "1/4", "5/8"]
+    assert "back/ada.txt" in complaint
+    assert (folder / "back/ada.txt").read_text().startswith("ada: 5 of 8 points\n")
+
+
+def test_without_a_sandbox_a_teacher_is_told_what_that_means(run, folder, monkeypatch):
+    from tensorlab.learn import sandbox
+
+    monkeypatch.setattr(sandbox, "is_there", lambda: False)
+    (folder / "ada-03.py").write_text("# %% 03.1\n")
+    _, _, complaint = run("grade . --chapters 03")
+    assert "there is no sandbox here: programs can read what you can read" in complaint
+    code, text, complaint = run("grade . --sandbox bwrap")
+    assert (code, text) == (2, "")
+    assert "apt install bubblewrap" in complaint.replace("\n", "")
+
+
+def test_a_notebook_can_be_checked(run, folder):
+    cells = [
+        {"cell_type": "markdown", "source": "### 03.1 A layout by hand (warm-up)"},
+        {"cell_type": "code", "source": [f"{CHAPTER['03.1'].solution}\n", "%timeit 1"]},
+        {"cell_type": "code", "source": 'from tensorlab.learn import check\n\ncheck("03.1")'},
+    ]
+    (folder / "03.ipynb").write_text(json.dumps({"cells": cells}))
+    code, text, _ = run("check 03.1 --file 03.ipynb")
+    assert code == 0
+    assert text.endswith("right\n")
+    (folder / "bad.ipynb").write_text("{}")
+    code, _, complaint = run("check 03.1 --file bad.ipynb")
+    assert code == 2
+    assert "bad.ipynb is not a notebook" in complaint
 
 
 def test_every_command_is_in_the_help():
