@@ -8,6 +8,8 @@ takes several forms is written out in stub_overrides.pyi.  A test compares the f
 """
 
 import ast
+import dataclasses
+import enum
 import functools
 import importlib
 import inspect
@@ -33,6 +35,7 @@ MODULES = [
     "tensorlab.nn.init",
     "tensorlab.nn.utils",
     "tensorlab.nn",
+    "tensorlab.nn.parameter",
     "tensorlab.special",
     "tensorlab.optim",
     "tensorlab.optim.lr_scheduler",
@@ -44,15 +47,72 @@ MODULES = [
     "tensorlab.datasets",
     "tensorlab",
 ]
+# Tools, whose arguments mean other things than those of ops and layers with the same name: their types come from
+# defaults, and from what the tables say of a function by its name.
+TOOLS = [
+    "tensorlab.accelerator",
+    "tensorlab.amp",
+    "tensorlab.autograd.anomaly_mode",
+    "tensorlab.autograd.functional",
+    "tensorlab.autograd.grad_mode",
+    "tensorlab.autograd.gradcheck",
+    "tensorlab.autograd.graph",
+    "tensorlab.cpu.amp",
+    "tensorlab.cpu",
+    "tensorlab.cuda.amp",
+    "tensorlab.cuda",
+    "tensorlab.mps",
+    "tensorlab.xpu",
+    "tensorlab.hub",
+    "tensorlab.overrides",
+    "tensorlab.testing",
+    "tensorlab.nn.attention.bias",
+    "tensorlab.nn.attention",
+    "tensorlab.nn.grad",
+    "tensorlab.nn.utils.parametrizations",
+    "tensorlab.nn.utils.parametrize",
+    "tensorlab.nn.utils.prune",
+    "tensorlab.nn.utils.rnn",
+    "tensorlab.nn.utils.stateless",
+    "tensorlab.serialization",
+    "tensorlab.safetensors",
+    "tensorlab.utils.checkpoint",
+    "tensorlab.utils.data.distributed",
+    "tensorlab.utils.dlpack",
+    "tensorlab.utils.hooks",
+    "tensorlab.utils.tensorboard",
+    "tensorlab.utils",
+    "tensorlab.fx.node",
+    "tensorlab.fx.graph",
+    "tensorlab.fx.graph_module",
+    "tensorlab.fx.proxy",
+    "tensorlab.fx.interpreter",
+    "tensorlab.fx.subgraph_rewriter",
+    "tensorlab.fx",
+    "tensorlab.fx.passes.infra.pass_base",
+    "tensorlab.fx.passes.infra.pass_manager",
+    "tensorlab.fx.passes.common_subexpressions",
+    "tensorlab.fx.passes.dead_code",
+    "tensorlab.fx.passes.graph_drawer",
+    "tensorlab.fx.passes.shape_prop",
+    "tensorlab.fx.passes.split_module",
+    "tensorlab.fx.passes",
+    "tensorlab.viz",
+    "tensorlab.compiler",
+]
+MODULES += TOOLS
 OVERRIDES = ROOT / "docs/stub_overrides.pyi"
 HEADER = '''"""Type stubs, written by docs/make_stubs.py (`make stubs`)."""
 
 import builtins
 '''
+ENUMS = (enum.IntEnum, enum.Enum)
 IMPORTS = {
+    "enum": "Enum IntEnum",
     "collections.abc": "Callable ItemsView Iterable Iterator KeysView Mapping Sequence ValuesView",
+    "numpy.typing": "NDArray",
     "os": "PathLike",
-    "typing": "Any Generic Literal NamedTuple ParamSpec Protocol SupportsIndex TypeAlias TypeGuard overload",
+    "typing": "Any Generic IO Literal NamedTuple Never ParamSpec Protocol SupportsIndex TypeAlias TypeGuard overload",
     "typing_extensions": "Self TypeVar",  # type checkers bring it; its TypeVar has defaults
 }
 # A tensor has properties called dtype and device, so inside the class the types need other names.
@@ -135,21 +195,22 @@ def definition(function, name, known, class_name=None, otherwise="Any"):
         node = ast.parse(f"def {name}{signature}: ...").body[0]
     except (SyntaxError, ValueError):
         receiver = "self, " if class_name else ""
-        return f"def {name}({receiver}*args: Any, **kwargs: Any) -> Any: ..."
+        kind = "None" if name == "__init__" else "Any"
+        return f"def {name}({receiver}*args: Any, **kwargs: Any) -> {kind}: ..."
     arguments = node.args
     if class_name and [*arguments.posonlyargs, *arguments.args]:
         # A function listed as a method calls it input.
         first = arguments.posonlyargs or arguments.args
         first[0] = ast.arg("self")
     where = f"{class_name}.{name}" if class_name else name
-    annotate(arguments, where, known)
+    annotate(arguments, where, known, is_of_tool(function))
     result = user_type(node.returns, known) or documented_result(function, known)
     if name == "__init__":
         kind = "None"
     elif result is not None and ast.unparse(result) not in ("tuple", "list", "dict"):
         kind = ast.unparse(result)
     else:
-        kind = result_type(where, otherwise)
+        kind = result_type(where, otherwise, by_name=not is_of_tool(function))
     node.returns = parsed_type(
         "Self" if kind == "Tensor" and returns_self(name, class_name) else kind
     )
@@ -157,7 +218,7 @@ def definition(function, name, known, class_name=None, otherwise="Any"):
     return ast.unparse(node).replace(":\n    ...", ": ...")
 
 
-def annotate(arguments, where, known):
+def annotate(arguments, where, known, is_tool):
     """Give each argument its type, and None as a possible value where that is the default."""
     defaults = {id(argument): default for argument, default in defaults_of(arguments)}
     for argument in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]:
@@ -166,13 +227,15 @@ def annotate(arguments, where, known):
         default = defaults.get(id(argument))
         value = default.value if isinstance(default, ast.Constant) else None
         kind = user_type(argument.annotation, known)
-        text = ast.unparse(kind) if kind else argument_type(argument.arg, where, value)
+        text = ast.unparse(kind) if kind else argument_type(argument.arg, where, value, not is_tool)
         is_none = isinstance(default, ast.Constant) and default.value is None
         if is_none and text != "Any" and not text.endswith("None"):
             text += " | None"
         argument.annotation = parsed_type(text)
     if arguments.vararg:
-        arguments.vararg.annotation = parsed_type(argument_type("*" + arguments.vararg.arg, where))
+        arguments.vararg.annotation = parsed_type(
+            argument_type("*" + arguments.vararg.arg, where, by_name=not is_tool)
+        )
     if arguments.kwarg:
         arguments.kwarg.annotation = parsed_type("Any")
     arguments.defaults = [plain_default(default) for default in arguments.defaults]
@@ -199,6 +262,12 @@ def defaults_of(arguments):
     pairs = zip(with_default, arguments.defaults, strict=True)
     keywords = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
     return [*pairs, *((argument, default) for argument, default in keywords if default)]
+
+
+def is_of_tool(thing):
+    """Whether a function or class stands in one of TOOLS."""
+    home = getattr(thing, "__module__", None) or ""
+    return any(home == name or home.startswith(f"{name}.") for name in TOOLS)
 
 
 def is_static(function):
@@ -296,12 +365,14 @@ def members_by_hand(name):
 # ------------------------------------------------------------------------------ classes
 def class_lines(cls, public_name, known):
     """Return the stub of a class: what it has of its own and from bases that are not public."""
+    if issubclass(cls, enum.Enum):
+        return enum_lines(cls, public_name)
     by_hand, bases = members_by_hand(public_name)
     public = next(
         base for base in cls.__mro__[1:] if home_of(base) or base.__module__ == "builtins"
     )
     if not bases:
-        bases = [] if public is object else [public.__name__]
+        bases = [] if public is object else [base_name(public, public_name)]
     lines, seen = (
         [f"class {public_name}({', '.join(bases)}):" if bases else f"class {public_name}:"],
         set(),
@@ -319,13 +390,26 @@ def class_lines(cls, public_name, known):
             seen.add(name)
     for base in cls.__mro__[: cls.__mro__.index(public)]:
         for name, value in sorted(vars(base).items()):
-            if name in seen or HIDDEN.match(name) or (base is not cls and name in KEPT_BY_BASE):
+            is_kept = name in KEPT_BY_BASE and (base is not cls or public.__name__ == "Tensor")
+            if name in seen or HIDDEN.match(name) or is_kept:
                 continue
             if isinstance(value, MissingAttribute):
                 continue  # only says why the name is not there
             seen.add(name)
             lines += ["    " + line for line in member_lines(name, value, known, public_name)]
     return lines if len(lines) > 1 else [f"{lines[0]} ..."]
+
+
+def base_name(base, of):
+    """Return how the stub of class `of` names its base: with its module if both are called the same."""
+    return f"{home_of(base)}.{of}" if base.__name__ == of else base.__name__
+
+
+def enum_lines(cls, public_name):
+    """Return the stub of an enumeration: its members."""
+    base = next(base for base in cls.__mro__ if base.__module__ == "enum" and base in ENUMS)
+    members = [f"    {name} = {member.value!r}" for name, member in cls.__members__.items()]
+    return [f"class {public_name}({base.__name__}):", *members]
 
 
 def instance_attributes(cls, public_name, known):
@@ -335,7 +419,9 @@ def instance_attributes(cls, public_name, known):
         if home_of(base) and base is not cls:
             break
         function = vars(base).get("__init__")
-        if not inspect.isfunction(function):
+        if dataclasses.is_dataclass(base):
+            found.update({field.name: "Any" for field in dataclasses.fields(base)})
+        if not inspect.isfunction(function) or "__dataclass_fields__" in vars(base):
             continue
         node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
         defaults = {argument.arg: default for argument, default in defaults_of(node.args)}
@@ -352,7 +438,7 @@ def instance_attributes(cls, public_name, known):
                 found[name] = "Module"
             elif name in names and name in value:
                 default = getattr(defaults.get(name), "value", None)
-                kind = argument_type(name, f"{public_name}.__init__", default)
+                kind = argument_type(name, f"{public_name}.__init__", default, not is_of_tool(cls))
                 is_none = ast.unparse(defaults.get(name, line)) == "None" and kind != "Any"
                 found[name] = ast.unparse(parsed_type(kind + (" | None" if is_none else "")))
     return found
@@ -372,7 +458,7 @@ def member_lines(name, value, known, class_name):
     if class_name == "Tensor" and name in functions:
         return [line for node in functions[name] for line in written(node, is_method=True)]
     if value is None:
-        return [f"{name}: None"]  # __hash__ = None
+        return [f"{name}: None  # type: ignore[assignment]"]  # __hash__
     if is_static(value):
         kind = "staticmethod" if isinstance(value, staticmethod) else "classmethod"
         receiver = class_name if kind == "classmethod" else None
@@ -380,7 +466,10 @@ def member_lines(name, value, known, class_name):
     if callable(value) and not isinstance(value, type):
         return [definition(value, name, known, class_name, otherwise)]
     if inspect.isdatadescriptor(value) or isinstance(value, property):
-        kind = ast.unparse(parsed_type(result_type(f"{class_name}.{name}", otherwise)))
+        is_tool = is_of_tool(getattr(value, "fget", value))
+        kind = ast.unparse(
+            parsed_type(result_type(f"{class_name}.{name}", otherwise, by_name=not is_tool))
+        )
         if getattr(value, "fset", None) is not None:
             return [f"{name}: {kind}"]
         return ["@property", f"def {name}(self) -> {kind}: ..."]
@@ -436,8 +525,7 @@ def stub_text(package):
         elif name in overrides()[0]:
             functions += [line for node in overrides()[0][name] for line in written(node)]
         elif callable(value) and hasattr(value, "__name__"):
-            is_of_data = package.__name__.startswith(("tensorlab.utils", "tensorlab.datasets"))
-            otherwise = "Any" if is_of_data else "Tensor"
+            otherwise = "Tensor" if computes(value) else "Any"
             functions.append(definition(value, name, known, otherwise=otherwise))
         else:
             kind = user_type(ast.Name(type(value).__name__), known) or ast.Name("Any")
@@ -450,6 +538,19 @@ def stub_text(package):
     imports += used_imports([*body, helpers, aliases], package)
     blocks = [imports, ["__all__ = [", *names, "]"], helpers, aliases, *body]
     return HEADER + "\n".join("\n".join(["", *block]) for block in blocks if block) + "\n"
+
+
+def computes(function):
+    """Whether a function is one of those that return a tensor, as almost all of these modules do."""
+    home = getattr(function, "__module__", None) or ""
+    of_tensors = (
+        "ops",
+        "nn.functional",
+        "nn.init",
+        "_core.interop",
+        "_core.engine.autograd_fields",
+    )
+    return home.startswith(tuple(f"tensorlab.{name}" for name in of_tensors))
 
 
 def name_by_hand(package, cls):
@@ -482,11 +583,24 @@ def used_imports(blocks, package):
         found = [name for name in (*ALIASES, "return_types") if name in used]
         lines += [f"from tensorlab import {', '.join(found)}"] if found else []
     public = set(public_names(package))
-    for cls, home in homes().items():
-        name = cls.__name__
-        if name in used and name not in public and home != package.__name__ and name[0].isupper():
+    for name in sorted(used & {cls.__name__ for cls in homes() if cls.__name__[0].isupper()}):
+        home = nearest_home(name, package.__name__)
+        if name not in public and home != package.__name__:
             lines.append(f"from {home} import {name}")
+    text = "\n".join(line for block in blocks for line in block)
+    lines += [
+        f"import {home}" for home in sorted(set(re.findall(r"\((tensorlab[.\w]*)\.\w+\)", text)))
+    ]
     return lines
+
+
+def nearest_home(name, package):
+    """Return the module that a stub takes a class from; of those that have one of that name, the nearest."""
+    found = [home for cls, home in homes().items() if cls.__name__ == name]
+    parts = package.split(".")
+    return max(
+        found, key=lambda home: sum(a == b for a, b in zip(home.split("."), parts, strict=False))
+    )
 
 
 def return_types_text():

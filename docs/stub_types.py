@@ -92,7 +92,9 @@ ARGUMENTS = {
     "Sequence[Tensor] | Tensor": "tensors inputs",
     "Sequence[int]": "cutoffs",
     "Optimizer": "optimizer",
-    "Callable[..., Any]": "hook func function transform target_transform loader is_valid_file",
+    # under a Callable, mypy can't tell what a list holds to which a lambda appends
+    "Any": "hook",
+    "Callable[..., Any]": "func function transform target_transform loader is_valid_file",
     "Mapping[str, Any]": "state_dict",
     "object | None": "process_group",
     "Module": "module encoder_layer decoder_layer custom_encoder custom_decoder",
@@ -101,6 +103,7 @@ ARGUMENTS = {
 # "function.argument", where that argument means something else in that function.
 ARGUMENTS_OF = {
     "Adafactor.d": "float",
+    **dict.fromkeys(["can_cast.from_", "can_cast.to"], "dtype"),
     **dict.fromkeys(
         [f"{name}.{one}" for name in ("normalize", "Normalize") for one in ("mean", "std")],
         "Sequence[float]",
@@ -391,7 +394,7 @@ RESULTS = {
     "UntypedStorage": "untyped_storage",
     "Any": """tolist numpy __array__ __array_namespace__ __array_ufunc__ __array_wrap__ __dlpack__ to_dlpack
         __torch_function__ __tensor_function__""",
-    "_RemovableHandle": """register_hook register_prehook register_post_accumulate_grad_hook register_backward_hook
+    "RemovableHandle": """register_hook register_prehook register_post_accumulate_grad_hook register_backward_hook
         register_full_backward_hook register_full_backward_pre_hook register_load_state_dict_post_hook
         register_load_state_dict_pre_hook register_state_dict_post_hook register_state_dict_pre_hook""",
     "Callable[[Tensor, Tensor, Any], Tensor]": "get_ema_avg_fn get_swa_avg_fn",
@@ -417,6 +420,29 @@ RESULTS_OF = {
     "remove_weight_norm": "Module",
     "Tensor.share_memory_": "Tensor",
     **dict.fromkeys(
+        ["clip_grad_norm", "get_total_norm", "parameters_to_vector", "get_rng_state"], "Tensor"
+    ),
+    **dict.fromkeys([f"fuse_{of}_bn_eval" for of in ("conv", "linear")], "Module"),
+    **dict.fromkeys(
+        [f"fuse_{of}_bn_weights" for of in ("conv", "linear")], "tuple[Parameter, Parameter]"
+    ),
+    **dict.fromkeys(["remove_spectral_norm", "convert_conv3d_weight_memory_format"], "Module"),
+    "clip_grads_with_norm_": "None",
+    "pad_sequence": "Tensor",
+    **dict.fromkeys(["pack_padded_sequence", "pack_sequence"], "PackedSequence"),
+    "pad_packed_sequence": "tuple[Tensor, Tensor]",
+    "unpad_sequence": "list[Tensor]",
+    "unpack_sequence": "list[Tensor]",
+    **dict.fromkeys(["assert_close", "RemovableHandle.remove"], "None"),
+    **dict.fromkeys(
+        ["RemovableHandle.__enter__", "saved_tensors_hooks.__enter__", "Backward.__enter__"], "Self"
+    ),
+    **dict.fromkeys(["checkpoint", "checkpoint_sequential"], "Any"),
+    "get_autocast_dtype": "dtype",
+    **dict.fromkeys(
+        ["is_autocast_enabled", "is_anomaly_enabled", "is_anomaly_check_nan_enabled"], "bool"
+    ),
+    **dict.fromkeys(
         [f"Uninitialized{kind}.share_memory_" for kind in ("Parameter", "Buffer")], "Self"
     ),
     **dict.fromkeys(
@@ -437,7 +463,6 @@ RESULTS_OF = {
     "AdaptiveLogSoftmaxWithLoss.log_prob": "Tensor",
     "AdaptiveLogSoftmaxWithLoss.predict": "Tensor",
     "MultiheadAttention.forward": "tuple[Tensor, Tensor | None]",
-    "RNNBase.forward": "tuple[Tensor, Tensor | tuple[Tensor, Tensor]]",
     "RNNBase.permute_hidden": "Tensor | tuple[Tensor, Tensor]",
     "LSTM.permute_hidden": "tuple[Tensor, Tensor]",
     "LSTMCell.forward": "tuple[Tensor, Tensor]",
@@ -499,7 +524,7 @@ def schema_type(name, where):
     return f"{word} | Sequence[{word}]" if kind.is_list else word
 
 
-def argument_type(name, where, default=None):
+def argument_type(name, where, default=None, by_name=True):
     """Return the type that argument `name` accepts in `where`, such as "sum" or "Linear.__init__".
 
     Parameters
@@ -507,11 +532,14 @@ def argument_type(name, where, default=None):
     name : str; with a star in front for an argument that takes all the rest
     where : str
     default : the constant in the signature, or None if it has none
+    by_name : bool, False for functions whose arguments don't have the usual meaning of their names
     """
     plain = name.lstrip("*")
     for place in (where, where.rpartition(".")[2], where.partition(".")[0]):
         if f"{place}.{name}" in ARGUMENTS_OF:
             return ARGUMENTS_OF[f"{place}.{name}"]
+    if not by_name:
+        return type_of_default(default)
     if (kind := schema_type(name, where)) is not None:
         return kind
     if plain in ("x", "y") and where.rpartition(".")[2].startswith("__"):
@@ -534,10 +562,11 @@ def type_of_default(default):
     return "str" if isinstance(default, str) else "Any"
 
 
-def result_type(where, otherwise):
+def result_type(where, otherwise, by_name=True):
     """Return the type of what a function, a method or a property returns: "sum", "Tensor.sum", "Tensor.shape"."""
     name = where.rpartition(".")[2]
-    found = RESULTS_OF.get(where) or RESULT_TYPES.get(name)
+    by_name = by_name or name.startswith("__")  # __len__ and the like are the same everywhere
+    found = RESULTS_OF.get(where) or (RESULT_TYPES.get(name) if by_name else None)
     if found is None and (signature := op_of(where)) is not None:
         if len(signature.results) > 1 and name in return_types.__all__:
             return f"return_types.{name}"

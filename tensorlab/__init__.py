@@ -137,7 +137,17 @@ from tensorlab.ops.indexing.index_along_dim import (
     take,
 )
 from tensorlab.ops.indexing.scatter_reduce import index_reduce, scatter_reduce
-from tensorlab.ops.linalg.affine import addbmm, addmm, addmv, addmv_, addr, baddbmm, inner, outer, vdot
+from tensorlab.ops.linalg.affine import (
+    addbmm,
+    addmm,
+    addmv,
+    addmv_,
+    addr,
+    baddbmm,
+    inner,
+    outer,
+    vdot,
+)
 from tensorlab.ops.linalg.affine import outer as ger
 from tensorlab.ops.linalg.composed import cdist, corrcoef, cov, cross, dist, renorm, vander
 from tensorlab.ops.linalg.einsum import einsum, kron, tensordot
@@ -548,9 +558,7 @@ bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64 = _D
 short, int, long, half, float, double = int16, int32, int64, float16, float32, float64
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 
-_accept_numpy_names(
-    [*globals().values(), *vars(nn.functional).values(), *vars(special).values()]
-)
+_accept_numpy_names([*globals().values(), *vars(nn.functional).values(), *vars(special).values()])
 
 # Packages of names that are planned.
 _PLANNED_PACKAGES = (

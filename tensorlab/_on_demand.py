@@ -8,6 +8,7 @@ at the end of a package's file: Python calls both for names that it does not fin
 
 import importlib
 import sys
+from typing import Any
 
 from tensorlab import _missing
 
@@ -31,7 +32,7 @@ def on_demand(package, modules, homes=None):
     homes = homes or {}
     namespace = vars(sys.modules[package])
 
-    def __getattr__(name):
+    def __getattr__(name) -> Any:  # for type checkers, of all that a stub doesn't name
         if name in modules:
             return importlib.import_module(f"{package}.{name}")  # which makes it an attribute, too
         if name in homes:

@@ -37,12 +37,12 @@ def __getattr__(name):
     raise _missing.refuse(__name__, name)
 
 
-def is_scripting():
+def is_scripting() -> bool:
     """False: code that runs is Python."""
     return False
 
 
-def is_tracing():
+def is_tracing() -> bool:
     """False: nothing is being traced."""
     return False
 

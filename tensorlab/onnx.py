@@ -21,6 +21,6 @@ def __getattr__(name):
     raise _missing.refuse(__name__, name)
 
 
-def is_in_onnx_export():
+def is_in_onnx_export() -> bool:
     """False: nothing is being exported."""
     return False

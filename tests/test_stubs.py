@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -9,10 +10,20 @@ from pathlib import Path
 import pytest
 from tensorlab._core.dispatch.op import REGISTRY
 
+import tensorlab
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "docs"))
 
-from make_stubs import MODULES, definition, every_stub, public_names, stub_path  # noqa: E402
+from make_stubs import (  # noqa: E402
+    MODULES,
+    computes,
+    definition,
+    every_stub,
+    is_of_tool,
+    public_names,
+    stub_path,
+)
 from stub_types import (  # noqa: E402
     ARGUMENT_TYPES,
     ARGUMENTS_OF,
@@ -49,6 +60,38 @@ def test_the_stubs_name_everything_that_is_public(module_name):
         elif isinstance(node, ast.Assign):
             named.update(target.id for target in node.targets)
     assert set(public_names(module)) <= named
+
+
+# Modules whose names come and go, or that only hand on those of another one: their source is what checkers see.
+WITHOUT_STUB = {
+    "ao distributed distributions export fft func jit library linalg masked nested onnx profiler sparse",  # planned
+    "array_api backends functional multiprocessing",
+    "errors ops printing random return_types settings threads typed_tensors version __config__",  # no API of their own
+}
+
+
+def test_every_public_module_has_a_stub():
+    known = {name.removeprefix("tensorlab.") for name in MODULES}
+    public = [name for name in tensorlab.__all__ if inspect.ismodule(getattr(tensorlab, name))]
+    left_out = set(" ".join(WITHOUT_STUB).split())
+    assert sorted(set(public) - known - left_out) == []
+
+
+def test_what_is_no_op_returns_no_tensor_unless_it_says_so():
+    def save(obj, path):
+        pass
+
+    save.__module__ = "tensorlab.serialization"
+    assert not computes(save)
+    assert computes(tensorlab.exp)
+    assert computes(tensorlab.nn.init.zeros_)
+
+
+def test_the_arguments_of_tools_are_not_those_of_ops_of_the_same_name():
+    hook = tensorlab.autograd.graph.register_multi_grad_hook
+    assert is_of_tool(hook)
+    assert "mode: str='all'" in definition(hook, "register_multi_grad_hook", set())
+    assert not is_of_tool(tensorlab.exp)
 
 
 def test_each_argument_and_result_of_a_stub_has_a_type(stubs):

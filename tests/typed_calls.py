@@ -1,10 +1,17 @@
 """Calls of many kinds, which type checkers must accept: test_typed_program.py checks this file and runs it."""
 # ruff: noqa: B018
 
-from typing import assert_type
+import io
+from typing import Any, assert_type
+
+import numpy as np
+import numpy.typing
 
 import tensorlab as torch
-from tensorlab import Tensor, nn
+from tensorlab import Tensor, nn, viz
+from tensorlab.nn.utils import rnn
+from tensorlab.utils.checkpoint import checkpoint
+from tensorlab.utils.data import DataLoader, Dataset
 
 net = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
 assert net[0].weight.grad is None
@@ -186,3 +193,59 @@ nn.utils.clip_grad_norm_(m.parameters(), 1.0)
 nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True)
 nn.functional.layer_norm(x, (3,))
 nn.functional.dropout(x, 0.1, training=True)
+
+
+# ---------------------------------------------------------------- files, batches, arrays, compiled functions
+class Pairs(Dataset[tuple[Tensor, int]]):
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, index: int) -> tuple[Tensor, int]:
+        return torch.ones(2), index
+
+
+class Named(Dataset[dict[str, Tensor]]):
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, index: int) -> dict[str, Tensor]:
+        return {"x": torch.ones(2)}
+
+
+for pair in DataLoader(Pairs(), batch_size=2, in_order=True):
+    assert_type(pair, list[Tensor])
+for sample in DataLoader(Pairs(), batch_size=None):
+    assert_type(sample, tuple[Tensor, int])
+for named in DataLoader(Named(), batch_size=2):
+    assert_type(named, dict[str, Tensor])
+for words in DataLoader(["a", "b"]):
+    assert_type(words, list[str])
+for size in DataLoader([1, 2, 3], batch_size=2, collate_fn=len):
+    assert_type(size, int)
+
+file = io.BytesIO()
+assert_type(torch.save(net.state_dict(), file), None)
+file.seek(0)
+assert_type(torch.load(file), Any)
+assert_type(torch.ones(2).numpy(), np.typing.NDArray[Any])
+assert_type(torch.compile(m), M)
+assert_type(torch.compile(net, backend="eager"), nn.Sequential)
+assert_type(torch.compile(closure)(), Tensor)
+assert_type(torch.is_autocast_enabled("cpu"), bool)
+assert_type(torch.can_cast(torch.int64, torch.float32), bool)
+assert_type(x._version, int)
+
+lstm = nn.LSTM(2, 3)
+out, (hidden, cell) = lstm(torch.ones(4, 1, 2))
+assert_type(cell, Tensor)
+packed, _ = lstm(rnn.pack_sequence([torch.ones(3, 2), torch.ones(2, 2)]))
+assert_type(packed, rnn.PackedSequence)
+padded, lengths = rnn.pad_packed_sequence(packed)
+assert_type(padded, Tensor)
+
+grads = []
+out.register_hook(lambda grad: grads.append(grad))
+with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+    checkpoint(net, torch.ones(1, 2, requires_grad=True), use_reentrant=False)
+torch.testing.assert_close(x, x)
+viz.strides(x)

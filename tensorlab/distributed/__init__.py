@@ -49,47 +49,47 @@ def __getattr__(name):
     raise _missing.refuse(__name__, name)
 
 
-def is_available():
+def is_available() -> bool:
     """False: no process groups can be made yet."""
     return False
 
 
-def is_initialized():
+def is_initialized() -> bool:
     """False: there is no process group."""
     return False
 
 
-def is_torchelastic_launched():
+def is_torchelastic_launched() -> bool:
     """Whether a launcher such as torchrun has started this process: it names its run in
     TORCHELASTIC_RUN_ID."""
     return "TORCHELASTIC_RUN_ID" in os.environ
 
 
-def is_backend_available(backend):
+def is_backend_available(backend) -> bool:
     """False for every backend, given by its name, such as "gloo"."""
     return False
 
 
-def is_gloo_available():
+def is_gloo_available() -> bool:
     """False: the backend gloo is not here."""
     return False
 
 
-def is_mpi_available():
+def is_mpi_available() -> bool:
     """False: the backend mpi is still to come."""
     return False
 
 
-def is_nccl_available():
+def is_nccl_available() -> bool:
     """False: the backend nccl is for CUDA devices, and there are none."""
     return False
 
 
-def is_ucc_available():
+def is_ucc_available() -> bool:
     """False: the backend ucc is not here."""
     return False
 
 
-def is_xccl_available():
+def is_xccl_available() -> bool:
     """False: the backend xccl is for Intel's accelerators, and there are none."""
     return False

@@ -5,9 +5,9 @@ import builtins
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from tensorlab import _Device
+from tensorlab.optim.lr_scheduler import LRScheduler
 from tensorlab.nn import Module
 from tensorlab.optim import Optimizer
-from tensorlab.optim.lr_scheduler import LRScheduler
 from tensorlab import Tensor
 
 __all__ = [

@@ -2,6 +2,7 @@
 
 import builtins
 
+from enum import Enum
 from collections.abc import Sequence
 from typing import Any
 from tensorlab import _dtype
@@ -59,20 +60,11 @@ def to_tensor(pic: Any) -> Tensor: ...
 def vflip(img: Any) -> Any: ...
 
 
-class InterpolationMode:
-    BICUBIC: InterpolationMode
-    BILINEAR: InterpolationMode
-    BOX: InterpolationMode
-    HAMMING: InterpolationMode
-    LANCZOS: InterpolationMode
-    NEAREST: InterpolationMode
-    NEAREST_EXACT: InterpolationMode
-    def __copy__(self) -> Any: ...
-    def __hash__(self) -> builtins.int: ...
-    def __init__(self, *args: Any, **kwds: Any) -> None: ...
-    def __repr__(self) -> str: ...
-    def __str__(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def value(self) -> Any: ...
+class InterpolationMode(Enum):
+    NEAREST = 'nearest'
+    NEAREST_EXACT = 'nearest-exact'
+    BILINEAR = 'bilinear'
+    BICUBIC = 'bicubic'
+    BOX = 'box'
+    HAMMING = 'hamming'
+    LANCZOS = 'lanczos'

@@ -1,0 +1,33 @@
+"""Type stubs, written by docs/make_stubs.py (`make stubs`)."""
+
+import builtins
+
+from typing import Any
+from tensorlab.nn import Module
+from tensorlab.nn import ModuleList
+from tensorlab import Tensor
+
+__all__ = [
+    "ParametrizationList",
+    "cached",
+    "is_parametrized",
+    "register_parametrization",
+    "remove_parametrizations",
+    "transfer_parametrizations_and_params",
+    "type_before_parametrizations",
+]
+
+def cached() -> Any: ...
+def is_parametrized(module: Any, tensor_name: Any=None) -> Any: ...
+def register_parametrization(module: Any, tensor_name: Any, parametrization: Any, *, unsafe: builtins.bool=False) -> Module: ...
+def remove_parametrizations(module: Any, tensor_name: Any, leave_parametrized: builtins.bool=True) -> Module: ...
+def transfer_parametrizations_and_params(from_module: Any, to_module: Any, tensor_name: Any=None) -> Module: ...
+def type_before_parametrizations(module: Any) -> Any: ...
+
+
+class ParametrizationList(ModuleList):
+    unsafe: builtins.bool
+    def __init__(self, modules: Any, original: Any, unsafe: builtins.bool=False) -> None: ...
+    def forward(self) -> Tensor: ...
+    def originals(self) -> Any: ...
+    def right_inverse(self, value: Any) -> Any: ...
