@@ -565,7 +565,7 @@ def type_of_default(default):
 def result_type(where, otherwise, by_name=True):
     """Return the type of what a function, a method or a property returns: "sum", "Tensor.sum", "Tensor.shape"."""
     name = where.rpartition(".")[2]
-    by_name = by_name or name.startswith("__")  # __len__ and the like are the same everywhere
+    by_name = by_name or name.startswith("__")  # __len__ means the same everywhere
     found = RESULTS_OF.get(where) or (RESULT_TYPES.get(name) if by_name else None)
     if found is None and (signature := op_of(where)) is not None:
         if len(signature.results) > 1 and name in return_types.__all__:

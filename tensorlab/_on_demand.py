@@ -32,7 +32,7 @@ def on_demand(package, modules, homes=None):
     homes = homes or {}
     namespace = vars(sys.modules[package])
 
-    def __getattr__(name) -> Any:  # for type checkers, of all that a stub doesn't name
+    def __getattr__(name) -> Any:  # type checkers take it for what a stub doesn't name
         if name in modules:
             return importlib.import_module(f"{package}.{name}")  # which makes it an attribute, too
         if name in homes:

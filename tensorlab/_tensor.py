@@ -7,6 +7,7 @@ among would show in `Tensor.__mro__`.
 
 from typing import Any
 
+from tensorlab import _missing
 from tensorlab._core import layout_fields
 from tensorlab._core.dispatch import overrides, subclass
 from tensorlab._core.dispatch.numpy_aliases import accept_numpy_names
@@ -733,6 +734,24 @@ class Tensor(TensorBase):
 
     __hash__ = object.__hash__
 
+    def __dir__(self):
+        return [name for name in super().__dir__() if not _missing.is_missing(self, name)]
+
 
 set_tensor_class(Tensor)
+_missing.explain_missing_attributes(
+    Tensor,
+    "Tensor",
+    """ccol_indices cdouble cfloat chalf cholesky cholesky_inverse cholesky_solve coalesce
+    col_indices conj_physical_ const_data_ptr crow_indices dense_dim dequantize det eig geqrf
+    grad_dtype hash_tensor igamma igamma_ igammac igammac_ index indices int_repr inverse ipu
+    is_coalesced is_ipu is_maia is_vulkan isreal istft logdet lstsq lu lu_solve matrix_exp
+    matrix_power module_load mtia mvlgamma mvlgamma_ orgqr ormqr pinverse polygamma_
+    q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qr
+    qscheme record_stream reinforce resize resize_as resize_as_sparse_ row_indices slice_inverse
+    slogdet smm solve sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm stft
+    storage storage_type svd symeig to_dense to_mkldnn to_padded_tensor to_sparse to_sparse_bsc
+    to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr triangular_solve unsafe_chunk
+    unsafe_split unsafe_split_with_sizes values volatile""",
+)
 accept_numpy_names(vars(Tensor).values())

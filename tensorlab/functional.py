@@ -1,5 +1,7 @@
 """The path of PyTorch's module `torch.functional`: functions of the package's front, under their second name."""
 
+from tensorlab import _missing
+
 from .ops.indexing.parts import unravel_index
 from .ops.joining import atleast_1d, atleast_2d, atleast_3d
 from .ops.linalg.composed import cdist
@@ -28,3 +30,5 @@ __all__ = [
     "unique_consecutive",
     "unravel_index",
 ]
+
+__getattr__ = _missing.refusing(__name__)

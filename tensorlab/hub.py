@@ -14,6 +14,8 @@ import importlib.util
 import os
 import sys
 
+from tensorlab import _missing
+
 __all__ = ["help", "list", "load"]
 
 FILE = "hubconf.py"
@@ -124,3 +126,6 @@ def find_entry(module, name):
         )
         raise RuntimeError(f"hub: Cannot find callable {name} in {FILE}; it has {known or 'none'}")
     return entry
+
+
+__getattr__ = _missing.refusing(__name__)

@@ -19,6 +19,7 @@ import functools
 import importlib
 import inspect
 
+from tensorlab import _missing
 from tensorlab._core.dispatch import overrides as _core
 from tensorlab._core.dispatch.overrides import (
     DisableTorchFunction,
@@ -312,3 +313,5 @@ class BaseTorchFunctionMode(TorchFunctionMode):
 for _function in get_default_nowrap_functions():
     keep_plain(_function)
 _core.set_collector(_collect)
+
+__getattr__ = _missing.refusing(__name__)

@@ -2,6 +2,7 @@
 
 import contextlib
 
+from tensorlab import _missing
 from tensorlab._core.dtypes import DTYPES
 from tensorlab._core.random import default_generator as _default_generator
 
@@ -50,3 +51,6 @@ def fork_rng(devices=None, enabled=True, *, device_type=None):
     finally:
         if enabled:
             set_rng_state(state)
+
+
+__getattr__ = _missing.refusing(__name__)

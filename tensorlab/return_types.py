@@ -1,5 +1,7 @@
 """What operations with several results return: tuples whose entries also have names."""
 
+from tensorlab import _missing
+
 __all__ = [
     "aminmax",
     "cummax",
@@ -52,3 +54,5 @@ mode = _result("mode", "values", "indices")
 nanmedian = _result("nanmedian", "values", "indices")
 sort = _result("sort", "values", "indices")
 topk = _result("topk", "values", "indices")
+
+__getattr__ = _missing.refusing(__name__)

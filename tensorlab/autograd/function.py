@@ -3,6 +3,7 @@
 import functools
 import inspect
 
+from tensorlab import _missing
 from tensorlab._core.engine.function import FunctionNode, apply_function, delay_error
 from tensorlab._core.state.modes import is_grad_enabled
 from tensorlab._core.tensor import TensorBase
@@ -177,3 +178,6 @@ def once_differentiable(function):
         return delay_error(message, results if isinstance(results, tuple) else (results,))
 
     return wrapper
+
+
+__getattr__ = _missing.refusing(__name__)

@@ -5,6 +5,7 @@ import inspect
 import threading
 import warnings
 
+from tensorlab import _missing
 from tensorlab._core.state.modes import (
     GradContext,
     is_grad_enabled,
@@ -201,3 +202,6 @@ class set_multithreading_enabled(_Mode):
     def clone(self):
         """A new context of the same kind."""
         return set_multithreading_enabled(self.mode)
+
+
+__getattr__ = _missing.refusing(__name__)

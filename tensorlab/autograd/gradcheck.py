@@ -4,6 +4,7 @@ check.py compares the numbers, numerical.py makes those to compare with, backwar
 the numbers are, and mismatch.py writes the report.  Left out: forward-mode derivatives, which tensorlab does not have.
 """
 
+from tensorlab import _missing
 from tensorlab._core.engine.backward import grad
 from tensorlab._core.random import Generator
 from tensorlab._tensor import Tensor
@@ -230,3 +231,6 @@ def random_gradients(outputs, non_contiguous):
             vector = empty(*output.shape, 2, dtype=output.dtype).select(-1, 0).copy_(vector)
         made.append(vector.requires_grad_())
     return tuple(made)
+
+
+__getattr__ = _missing.refusing(__name__)

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from contextlib import ContextDecorator, contextmanager
 
+from tensorlab import _missing
 from tensorlab._core.engine.autograd_fields import increment_version
 from tensorlab._core.engine.backward import GradientEdge, get_gradient_edge
 from tensorlab._core.engine.engine import current_task, will_run
@@ -203,3 +204,6 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
         return lambda grad: arrive(position, grad)
 
     return _Handles([x.register_hook(hook_for(i)) for i, x in enumerate(tensors)])
+
+
+__getattr__ = _missing.refusing(__name__)

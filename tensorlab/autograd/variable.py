@@ -2,6 +2,7 @@
 
 import warnings
 
+from tensorlab import _missing
 from tensorlab._core.engine.engine import queue_callback
 from tensorlab._tensor import Tensor
 
@@ -37,3 +38,6 @@ class Variable(metaclass=VariableType):
     """
 
     _execution_engine = ExecutionEngine()
+
+
+__getattr__ = _missing.refusing(__name__)

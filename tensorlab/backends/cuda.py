@@ -2,6 +2,8 @@
 
 import warnings
 
+from tensorlab import _missing
+
 from ..ops import scaled_dot_product
 
 
@@ -87,3 +89,6 @@ def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, e
     return scaled_dot_product.allowed(
         [way for way, is_on in zip(scaled_dot_product.WAYS, switches, strict=False) if is_on]
     )
+
+
+__getattr__ = _missing.refusing(__name__)

@@ -1,5 +1,7 @@
 """Apple's accelerator: not here."""
 
+from tensorlab import _missing
+
 
 def is_available():
     """False: there is no such device."""
@@ -9,3 +11,6 @@ def is_available():
 def is_built():
     """False: this copy was built without it."""
     return False
+
+
+__getattr__ = _missing.refusing(__name__)

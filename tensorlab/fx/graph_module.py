@@ -11,6 +11,7 @@ import linecache
 import traceback
 import weakref
 
+from tensorlab import _missing
 from tensorlab._tensor import Tensor
 from tensorlab.fx.graph import Graph
 from tensorlab.fx.node import Node, map_aggregate, map_arg
@@ -357,3 +358,6 @@ def _rebuild(base, class_name, state, packed):
     type(module).__name__ = class_name
     module.graph = _unpack(packed)
     return module
+
+
+__getattr__ = _missing.refusing(__name__)

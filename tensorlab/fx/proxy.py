@@ -16,7 +16,7 @@ import traceback
 from collections import OrderedDict
 from pathlib import Path
 
-from tensorlab import overrides
+from tensorlab import _missing, overrides
 from tensorlab._core.device import device, layout, memory_format
 from tensorlab._core.dispatch.op import Op
 from tensorlab._core.dtypes import dtype
@@ -455,3 +455,6 @@ def _is_assertion(frame):
         if step.opname not in ("COMPARE_OP", "TO_BOOL", "CONTAINS_OP"):
             return False
     return False
+
+
+__getattr__ = _missing.refusing(__name__)

@@ -11,6 +11,8 @@ A batch on its way from a worker to its DataLoader goes another way (utils/data/
 
 from multiprocessing import reduction
 
+from tensorlab import _missing
+
 from .._core.interop.memory_file import CAN_SHARE, MemoryFile
 from .._core.storage import Storage
 from .._tensor import Tensor
@@ -57,3 +59,6 @@ def init_reductions():
     if CAN_SHARE:
         reduction.ForkingPickler.register(Tensor, reduce_tensor)
         reduction.ForkingPickler.register(Storage, reduce_shared)
+
+
+__getattr__ = _missing.refusing(__name__)

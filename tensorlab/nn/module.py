@@ -554,7 +554,7 @@ class Module(Hooked, Stateful):
         return self._get_name() + in_parentheses(extra, children)
 
 
-_missing.explain_missing_attributes(Module, "nn.Module")
+_missing.explain_missing_attributes(Module, "nn.Module", "ipu mtia xpu")
 
 
 def indent_after_first(text):

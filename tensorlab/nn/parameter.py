@@ -1,5 +1,7 @@
 """Tensors that a module treats as its own: Parameter (learned) and Buffer (kept, not learned)."""
 
+from tensorlab import _missing
+
 from .._core.dispatch.overrides import (
     DisableTorchFunctionSubclass,
     disabled_tensor_function,
@@ -229,3 +231,6 @@ def clear_gradients(parameters, set_to_none=True):
             else:
                 grad.requires_grad_(False)
             grad.zero_()
+
+
+__getattr__ = _missing.refusing(__name__)

@@ -1,5 +1,7 @@
 """Adadelta: steps in the units of the parameter, without a rate to choose."""
 
+from tensorlab import _missing
+
 from .formula import FormulaOptimizer, add_scaled, counted, decayed, zeros_of
 from .optimizer import check_not_negative, check_rate
 
@@ -79,3 +81,6 @@ class Adadelta(FormulaOptimizer):
         step = steps.add(eps).sqrt() / squares.add(eps).sqrt() * grad
         steps.mul_(rho).addcmul_(step, step, value=1 - rho)
         add_scaled(param, step, -group["lr"])
+
+
+__getattr__ = _missing.refusing(__name__)

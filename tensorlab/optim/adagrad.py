@@ -1,5 +1,7 @@
 """Adagrad: each element has a rate that shrinks with the sum of its squared gradients."""
 
+from tensorlab import _missing
+
 from ..ops.creation import full_like, zeros
 from .formula import FormulaOptimizer, add_quotient, counted, decayed
 from .optimizer import check_not_negative, check_rate
@@ -101,3 +103,6 @@ class Adagrad(FormulaOptimizer):
         rate = group["lr"] / (1 + (step - 1) * group["lr_decay"])
         state["sum"].addcmul_(grad, grad)
         add_quotient(param, grad, state["sum"].sqrt() + group["eps"], -rate)
+
+
+__getattr__ = _missing.refusing(__name__)

@@ -1,5 +1,7 @@
 """Adam: steps scaled for each element by the size of its past gradients."""
 
+from tensorlab import _missing
+
 from .._tensor import Tensor
 from ..ops.creation import zeros, zeros_like
 from ..ops.optim_steps import adam_step
@@ -155,3 +157,6 @@ def update_by_formula(param, state, group):
         square = state["max_exp_avg_sq"] = maximum(state["max_exp_avg_sq"], square)
     size = (square / (1 - beta2**step)).sqrt() + group["eps"]
     add_quotient(param, mean, size, -lr / (1 - beta1**step))
+
+
+__getattr__ = _missing.refusing(__name__)

@@ -1,5 +1,7 @@
 """Adamax: Adam with the largest gradient in the place of the root of the mean square."""
 
+from tensorlab import _missing
+
 from ..ops.pointwise.bounds import maximum
 from .formula import FormulaOptimizer, add_quotient, counted, decayed, zeros_of
 from .optimizer import check_betas, check_not_negative, check_rate
@@ -81,3 +83,6 @@ class Adamax(FormulaOptimizer):
             state["exp_inf"].copy_(largest)
         rate = group["lr"] / (1 - beta1**step)
         add_quotient(param, state["exp_avg"], largest, -rate)
+
+
+__getattr__ = _missing.refusing(__name__)

@@ -1,5 +1,7 @@
 """AdamW: Adam with weight decay beside the gradient."""
 
+from tensorlab import _missing
+
 from .adam import Adam
 
 __all__ = ["AdamW"]
@@ -46,3 +48,6 @@ class AdamW(Adam):
         super().__setstate__(state)
         for options in (self.defaults, *self.param_groups):
             options["decoupled_weight_decay"] = True  # also after loading what Adam saved
+
+
+__getattr__ = _missing.refusing(__name__)

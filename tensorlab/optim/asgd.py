@@ -1,5 +1,7 @@
 """ASGD: stochastic gradient descent, and beside it the average of where it has been."""
 
+from tensorlab import _missing
+
 from ..ops.creation import full, ones, zeros, zeros_like
 from .formula import FormulaOptimizer, add_scaled, counted, decayed
 from .optimizer import check_not_negative, check_rate
@@ -89,3 +91,6 @@ class ASGD(FormulaOptimizer):
             average.copy_(param)
         state["eta"].fill_(lr / (1 + lambd * lr * step) ** group["alpha"])
         state["mu"].fill_(1 / max(1, step - group["t0"]))
+
+
+__getattr__ = _missing.refusing(__name__)

@@ -1,5 +1,7 @@
 """NAdam: Adam that looks ahead, as Nesterov's momentum does."""
 
+from tensorlab import _missing
+
 from .._tensor import Tensor
 from ..ops.creation import ones
 from .formula import (
@@ -110,3 +112,6 @@ class NAdam(FormulaOptimizer):
         size = (square / (1 - beta2**step)).sqrt() + group["eps"]
         add_quotient(param, grad, size, -lr * (1 - now) / (1 - product))
         add_quotient(param, mean, size, -lr * ahead / (1 - product * ahead))
+
+
+__getattr__ = _missing.refusing(__name__)

@@ -1,5 +1,7 @@
 """RAdam: Adam that waits with its scaling until there are enough gradients to know it."""
 
+from tensorlab import _missing
+
 from .formula import (
     FormulaOptimizer,
     add_scaled,
@@ -107,3 +109,6 @@ class RAdam(FormulaOptimizer):
             scale = root(1 - beta2**step) / (square.sqrt() + group["eps"])
             unbiased = unbiased * scale * factor
         add_scaled(param, unbiased, -lr)
+
+
+__getattr__ = _missing.refusing(__name__)

@@ -1,5 +1,7 @@
 """RMSprop: steps divided by the root of a running mean of the squared gradient."""
 
+from tensorlab import _missing
+
 from ..ops.creation import zeros, zeros_like
 from .formula import add_quotient, add_scaled, decayed, keep_what_was_read, traced
 from .optimizer import Optimizer, check_not_negative, check_rate
@@ -100,3 +102,6 @@ class RMSprop(Optimizer):
                 add_scaled(param, velocity, -rate)
             else:
                 add_quotient(param, grad, size, -rate)
+
+
+__getattr__ = _missing.refusing(__name__)

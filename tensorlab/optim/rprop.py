@@ -1,5 +1,7 @@
 """Rprop: only the sign of the gradient counts, and each element has a step of its own."""
 
+from tensorlab import _missing
+
 from ..ops.creation import ones_like
 from .formula import FormulaOptimizer, counted, zeros_of
 from .optimizer import check_rate
@@ -79,3 +81,6 @@ class Rprop(FormulaOptimizer):
         grad = grad.masked_fill(has_turned, 0)
         param.addcmul_(grad.sign(), size, value=-1)
         before.copy_(grad)
+
+
+__getattr__ = _missing.refusing(__name__)

@@ -1,5 +1,7 @@
 """Stochastic gradient descent, with momentum."""
 
+from tensorlab import _missing
+
 from ..ops.creation import empty_like
 from ..ops.optim_steps import sgd_step
 from .formula import add_scaled, decayed, keep_what_was_read, traced
@@ -130,3 +132,6 @@ def take_step(group, params, velocities, is_first):
             group["maximize"],
             is_first,
         )
+
+
+__getattr__ = _missing.refusing(__name__)

@@ -8,6 +8,8 @@ unpickler.py    the reader, which runs nothing  names.py       what it may call
 legacy.py       the format before the zip files
 """
 
+from tensorlab import _missing
+
 from .loading import get_unsafe_globals_in_checkpoint, load
 from .names import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from .saving import save
@@ -21,3 +23,5 @@ __all__ = [
     "safe_globals",
     "save",
 ]
+
+__getattr__ = _missing.refusing(__name__)

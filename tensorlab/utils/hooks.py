@@ -1,5 +1,6 @@
 """Handles of hooks, and a mark for hooks that a pickle may leave out."""
 
+from tensorlab import _missing
 from tensorlab._core.hooks import RemovableHandle
 
 __all__ = ["RemovableHandle", "unserializable_hook"]
@@ -19,3 +20,6 @@ def unserializable_hook(f):
     """
     f.__torch_unserializable__ = True  # PyTorch's mark
     return f
+
+
+__getattr__ = _missing.refusing(__name__)

@@ -3,6 +3,7 @@
 import collections
 import copy
 
+from tensorlab import _missing
 from tensorlab.fx._symbolic_trace import symbolic_trace
 from tensorlab.fx.graph_module import GraphModule
 from tensorlab.nn.batch_norm import BatchNorm1d, BatchNorm2d, BatchNorm3d
@@ -60,3 +61,6 @@ def remove_dropout(model):
             node.replace_all_uses_with(node.args[0])
             traced.graph.erase_node(node)
     return GraphModule(traced, traced.graph, type(model).__name__)
+
+
+__getattr__ = _missing.refusing(__name__)

@@ -6,6 +6,7 @@ Parts that need one another in a circle cannot run one after another, and are re
 
 import operator
 
+from tensorlab import _missing
 from tensorlab.fx.graph import Graph
 from tensorlab.fx.graph_module import GraphModule
 from tensorlab.fx.node import map_arg
@@ -199,3 +200,6 @@ def _attribute(module, path):
 
 def _is_module_attribute(node, m):
     return node.op == "get_attr" and isinstance(_attribute(m, node.target), Module)
+
+
+__getattr__ = _missing.refusing(__name__)

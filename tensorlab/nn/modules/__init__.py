@@ -8,6 +8,8 @@ import importlib
 import sys
 import types
 
+from tensorlab import _missing
+
 from . import utils
 
 # Path below nn.modules: the files, and the names that differ.
@@ -76,3 +78,5 @@ globals().update(
         if hasattr(globals()[path], name)
     }
 )
+
+__getattr__ = _missing.refusing(__name__)

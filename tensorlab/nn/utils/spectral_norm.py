@@ -4,6 +4,8 @@ The parameter `weight` becomes `weight_orig`, and two buffers, `weight_u` and `w
 value from forward to forward; a hook leaves the divided weight under the old name.
 """
 
+from tensorlab import _missing
+
 from ...autograd.grad_mode import no_grad
 from ..convolution import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from ..functional import normalize
@@ -131,3 +133,6 @@ def remove_spectral_norm(module, name="weight"):
         delattr(module, part)
     module.register_parameter(name, Parameter(weight.detach()))
     return module
+
+
+__getattr__ = _missing.refusing(__name__)

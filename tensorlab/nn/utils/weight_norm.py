@@ -6,6 +6,8 @@ tensor of them, which the layer finds under the old name.
 
 import warnings
 
+from tensorlab import _missing
+
 from ..parameter import Parameter, is_lazy
 
 __all__ = ["remove_weight_norm", "weight_norm"]
@@ -109,3 +111,6 @@ def find_hook(module, kind, name):
         if isinstance(hook, kind) and hook.name == name:
             return key
     return None
+
+
+__getattr__ = _missing.refusing(__name__)

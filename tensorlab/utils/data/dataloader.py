@@ -10,6 +10,8 @@ import os
 import warnings
 from itertools import repeat
 
+from tensorlab import _missing
+
 from ..._core.random import default_generator
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset
@@ -418,3 +420,6 @@ def check_options(is_stream, batch_size, shuffle, sampler, batch_sampler, drop_l
         raise ValueError(
             "DataLoader: batch_size=None makes no batches, so drop_last=True has no meaning"
         )
+
+
+__getattr__ = _missing.refusing(__name__)

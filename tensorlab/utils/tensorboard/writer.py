@@ -457,4 +457,6 @@ class SummaryWriter:
                 writer.add_scalar(tag, value, global_step)
 
 
-_missing.explain_missing_attributes(SummaryWriter, "utils.tensorboard.SummaryWriter")
+_missing.explain_missing_attributes(
+    SummaryWriter, "utils.tensorboard.SummaryWriter", "add_onnx_graph"
+)

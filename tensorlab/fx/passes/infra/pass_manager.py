@@ -1,5 +1,6 @@
 """PassManager: passes one after another, with the graph checked after each."""
 
+from tensorlab import _missing
 from tensorlab.fx.passes.infra.pass_base import PassResult
 
 __all__ = ["PassManager"]
@@ -35,3 +36,6 @@ class PassManager:
             if not changed_now:
                 break
         return PassResult(module, changed)
+
+
+__getattr__ = _missing.refusing(__name__)

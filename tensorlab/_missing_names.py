@@ -1,0 +1,823 @@
+"""Every public name of PyTorch 2.13 that is not here: when it comes, or what to use instead.
+
+`_missing` reads this file when it needs it for an error, which most programs never do. In the
+tables, names stand under the package that they belong to, which is "" for the top. An entry means
+that name and everything that is in it; with a star, every name that begins so.
+"""
+
+import functools
+
+ONE_DEVICE = "there is one device, the CPU; leave the call out"
+NO_STREAMS = "the CPU runs one op after the other; leave streams and events out"
+NO_CUDA_MEMORY = (
+    "there is no memory but the CPU's; tensorlab.memory_stats() says how much of it tensors hold"
+)
+NO_COMPLEX = "there are no complex types; keep real and imaginary part in a dimension of size 2"
+TORCHSCRIPT = (
+    "it is a part of TorchScript's compiler; tensorlab.compile records what Python does instead"
+)
+INTERNAL = "it is an inner part of PyTorch that no program needs to call; leave it out"
+VENDOR = "it calls the library of one vendor; call the function without the prefix"
+NO_TYPED_STORAGE = "a storage holds bytes without a type; use x.untyped_storage()"
+NUMPY_LINALG = "give x.numpy() to numpy.linalg where no gradient is needed"
+SCIPY_SPECIAL = "give x.numpy() to scipy.special where no gradient is needed"
+SCIPY_SIGNAL = "give x.numpy() to scipy.signal where no gradient is needed"
+SPARSE = "tensors are dense; use index_add or scatter_add on a dense one"
+DATAPIPES = "datapipes are left out; write a Dataset or an IterableDataset"
+FX_TOOLS = "the passes that are here are in tensorlab.fx.passes; write others with fx.Interpreter"
+HOOKS_BELOW_AUTOGRAD = "no hook sees ops below autograd; checkpoint the parts to run again"
+RANDOM_NUMBERS_REPEAT = "there is one device, and its random numbers always repeat"
+PLAIN_SIZES = "sizes are plain ints here, also under compile; use Python's operators and math"
+OPTIMIZERS = """adadelta adagrad adam adamax adamw asgd nadam radam rmsprop rprop sgd""".split()
+
+# What is planned: (chapter, or "" if none is named; what to do until then; package; names).
+PLANNED = [
+    (
+        "23-higher-order",
+        "take derivatives of derivatives with autograd.grad(create_graph=True)",
+        "",
+        "vmap autograd.forward_ad",
+    ),
+    (
+        "23-higher-order",
+        "write a loop, or dimensions that broadcast",
+        "func",
+        "debug_unwrap rearrange",
+    ),
+    (
+        "38-dispatcher",
+        "register nothing; the tables of ops are in tensorlab._core.dispatch",
+        "",
+        "DispatchKey DispatchKeySet ExcludeDispatchKeyGuard",
+    ),
+    (
+        "40-custom-ops",
+        "define an autograd.Function",
+        "",
+        "utils.cpp_extension FunctionSchema OperatorInfo Tag parse_schema",
+    ),
+    (
+        "41-subclasses-and-modes",
+        "define __torch_function__ in a class over Tensor",
+        "overrides",
+        "enable_reentrant_dispatch get_testing_overrides redispatch_function",
+    ),
+    (
+        "42-allocators-and-devices",
+        "leave it out; the CPU runs one op after the other",
+        "",
+        "cuda.Event cuda.Stream cuda.stream Event Stream",
+    ),
+    (
+        "43-profiling",
+        "measure with time.perf_counter or cProfile",
+        "",
+        """autograd.profiler autograd.profiler_legacy autograd.profiler_util utils.benchmark
+        utils.bottleneck BenchmarkConfig BenchmarkExecutionStats ThroughputBenchmark
+        utils.ThroughputBenchmark utils.throughput_benchmark utils.flop_counter
+        utils.module_tracker profiler.itt profiler.profiler profiler.python_tracer monitor""",
+    ),
+    (
+        "44-mixed-precision",
+        "use tensorlab.autocast, which takes device and type",
+        "",
+        """is_autocast* set_autocast* autocast_* get_autocast_* clear_autocast_cache
+        amp.autocast_mode amp.grad_scaler cpu.amp.autocast_mode cpu.amp.grad_scaler
+        cuda.amp.autocast_mode cuda.amp.grad_scaler cuda.amp.common
+        cuda.amp.amp_definitely_not_available""",
+    ),
+    (
+        "45-quantization",
+        "round by hand with torch.round and clamp",
+        "",
+        """nn.quantized nn.intrinsic nn.qat nn.quantizable quantization quantize_per_tensor*
+        quantize_per_channel quint8 quint4x2 quint2x4 qint* qscheme q_per_channel_* q_scale
+        q_zero_point int_repr dequantize empty_quantized choose_qparams_optimized
+        fake_quantize_* fused_moving_avg_obs_fake_quant quantized_* backends.quantized""",
+    ),
+    (
+        "45-quantization",
+        "round by hand with torch.round and clamp",
+        "ao.quantization",
+        """AffineQuantizedObserverBase Granularity MappingType MatchAllNode ObserverOrFakeQuantize
+        Pattern PerAxis PerBlock PerGroup PerRow PerTensor PerToken QConfigAny QConfigDynamic
+        RecordingObserver ReuseInputObserver TorchAODType UniformQuantizationObserverBase
+        ZeroPointDomain convert_dynamic_jit convert_jit default_* fuse_* fused_* get_*
+        load_observer_state_dict no_observer_set
+        per_channel_weight_observer_range_neg_127_to_127 prepare_dynamic_jit prepare_jit
+        qconfig_equals quantize_dynamic_jit quantize_jit script_qconfig script_qconfig_dict
+        weight_observer_range_neg_127_to_127 backend_config fake_quantize fuser_method_mappings
+        fx qconfig_mapping quant_type quantization_mappings stubs utils""",
+    ),
+    (
+        "45-quantization",
+        "round by hand with torch.round and clamp",
+        "Tensor",
+        """dequantize int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points
+        q_scale q_zero_point qscheme""",
+    ),
+    (
+        "47-capture-and-guards",
+        "read tensorlab.compiler.explain",
+        "",
+        "_dynamo compiler.config",
+    ),
+    (
+        "48-fusion-and-codegen",
+        "read the C that compile writes: TENSORLAB_LOGS=code",
+        "",
+        "_inductor",
+    ),
+    (
+        "50-script-and-trace",
+        "use tensorlab.fx or tensorlab.compile",
+        "jit",
+        """annotations frontend generate_bytecode mobile quantized supported_ops
+        unsupported_tensor_ops""",
+    ),
+    (
+        "51-export-and-onnx",
+        "save a state_dict, and the class beside it",
+        "",
+        """utils.tensorboard.SummaryWriter.add_onnx_graph onnx.operators onnx.symbolic_*
+        onnx.testing onnx.verification""",
+    ),
+    (
+        "51-export-and-onnx",
+        "save a state_dict, and the class beside it",
+        "export",
+        """custom_obj custom_ops decomp_utils dynamic_shapes experimental exported_program
+        graph_signature passes pt2_archive""",
+    ),
+    (
+        "52-collectives",
+        "train in one process, as under `if not torch.distributed.is_initialized()`",
+        "",
+        "futures Future FutureType fork wait",
+    ),
+    (
+        "52-collectives",
+        "train in one process, as under `if not torch.distributed.is_initialized()`",
+        "distributed",
+        """AllToAllOptions AllreduceCoalescedOptions AllreduceOptions BackendConfig BarrierOptions
+        BroadcastOptions BuiltinCommHookType DebugLevel GatherOptions GroupName Logger
+        ProcessGroupGloo QueueEmptyError ReduceOptions ReduceScatterOptions Reducer
+        ScatterOptions all_gather_single breakpoint get_pg_count record_comm
+        reduce_scatter_single register_rendezvous_handler set_debug_level_from_env shrink_group
+        supports_complex argparse_util autograd c10d_logger collective_utils config constants
+        debug distributed_c10d flight_recorder launch launcher logging_handlers remote_device
+        utils""",
+    ),
+    (
+        "53-data-parallel",
+        "train in one process; threads share the work of each op",
+        "nn.parallel",
+        """data_parallel gather parallel_apply replicate scatter comm distributed scatter_gather""",
+    ),
+    (
+        "54-sharding-and-failures",
+        "train in one process",
+        "distributed.fsdp",
+        """DataParallelMeshDims api fully_sharded_data_parallel sharded_grad_scaler wrap""",
+    ),
+    (
+        "",
+        NUMPY_LINALG,
+        "",
+        """chain_matmul cholesky cholesky_inverse cholesky_solve det frobenius_norm geqrf inverse
+        lobpcg logdet lu lu_solve lu_unpack matrix_exp matrix_power nuclear_norm orgqr ormqr
+        pca_lowrank pinverse qr slogdet svd svd_lowrank triangular_solve functional.chain_matmul
+        functional.lu functional.pca_lowrank functional.svd_lowrank""",
+    ),
+    (
+        "",
+        NUMPY_LINALG,
+        "Tensor",
+        """cholesky cholesky_inverse cholesky_solve det eig geqrf inverse logdet lstsq lu lu_solve
+        matrix_exp matrix_power orgqr ormqr pinverse qr slogdet solve svd symeig
+        triangular_solve""",
+    ),
+    (
+        "",
+        SCIPY_SIGNAL,
+        "",
+        """stft istft functional.stft functional.istft Tensor.stft Tensor.istft signal
+        bartlett_window blackman_window hamming_window hann_window kaiser_window""",
+    ),
+    (
+        "",
+        "draw with torch.rand, randn or multinomial",
+        "distributions",
+        """bernoulli beta binomial categorical cauchy chi2 constraint_registry continuous_bernoulli
+        dirichlet distribution exp_family exponential fishersnedecor gamma generalized_pareto
+        geometric gumbel half_cauchy half_normal independent inverse_gamma kl kumaraswamy
+        laplace lkj_cholesky log_normal logistic_normal lowrank_multivariate_normal
+        mixture_same_family multinomial multivariate_normal negative_binomial normal
+        one_hot_categorical pareto poisson relaxed_bernoulli relaxed_categorical studentT
+        transformed_distribution transforms uniform utils von_mises weibull wishart""",
+    ),
+    (
+        "",
+        "multiply by a mask",
+        "",
+        "masked.maskedtensor",
+    ),
+    (
+        "",
+        SPARSE,
+        "",
+        "dsmm hsmm hspmm resize_as_sparse_ saddmm smm sparse_* spmm sspaddmm",
+    ),
+    (
+        "",
+        SPARSE,
+        "sparse",
+        """SparseSemiStructuredTensorCUSPARSELT SparseSemiStructuredTensorCUTLASS solve
+        semi_structured""",
+    ),
+    (
+        "",
+        SPARSE,
+        "Tensor",
+        """ccol_indices coalesce col_indices crow_indices dense_dim indices is_coalesced
+        resize_as_sparse_ row_indices smm sparse_dim sparse_mask sparse_resize_
+        sparse_resize_and_clear_ sspaddmm to_dense to_padded_tensor to_sparse to_sparse_bsc
+        to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr values""",
+    ),
+]
+
+# What belongs to nothing that is planned: (what to do without; package; names).
+LEFT_OUT = [
+    (
+        "that is PyTorch's compiled half; here every name is a public one",
+        "",
+        "_C",
+    ),
+    (
+        NO_COMPLEX,
+        "",
+        """cdouble cfloat chalf complex* polar Tensor.cdouble Tensor.cfloat Tensor.chalf""",
+    ),
+    (
+        "there are no complex types; use the two halves of a dimension",
+        "",
+        "view_as_complex*",
+    ),
+    (
+        "there are no complex types; a tensor is real already",
+        "",
+        "view_as_real* isreal Tensor.isreal conj_physical_ Tensor.conj_physical_",
+    ),
+    (
+        "there are no types of 8 bits but the integers; float16 and bfloat16 are the smallest",
+        "",
+        "float8* float4*",
+    ),
+    (
+        "the unsigned type is uint8; use int32 for larger ones",
+        "",
+        "uint16",
+    ),
+    (
+        "the unsigned type is uint8; use int64 for larger ones",
+        "",
+        "uint32 uint64",
+    ),
+    (
+        "no type has fewer than 8 bits; use uint8 and shift",
+        "",
+        """bit bits* int1 int2 int3 int4 int5 int6 int7 uint1 uint2 uint3 uint4 uint5 uint6 uint7""",
+    ),
+    (
+        NO_TYPED_STORAGE,
+        "",
+        """BoolStorage ByteStorage CharStorage DoubleStorage FloatStorage IntStorage LongStorage
+        ShortStorage TypedStorage HalfStorage BFloat16Storage ComplexDoubleStorage
+        ComplexFloatStorage QInt8Storage QInt32Storage QUInt8Storage storage""",
+    ),
+    (
+        NO_TYPED_STORAGE,
+        "cuda",
+        """BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage
+        ComplexFloatStorage DoubleStorage FloatStorage HalfStorage IntStorage LongStorage
+        ShortStorage""",
+    ),
+    (
+        NO_TYPED_STORAGE,
+        "Tensor",
+        "storage storage_type",
+    ),
+    (
+        TORCHSCRIPT,
+        "",
+        """AggregationType AliasDb AnyType Argument ArgumentSpec AwaitType Block BoolType CallStack
+        Capsule ClassType Code CompilationUnit CompleteArgumentSpec ComplexType
+        ConcreteModuleType ConcreteModuleTypeBuilder DeepCopyMemoTable
+        DeserializationStorageContext DeviceObjType DictType EnumType ErrorReport ExecutionPlan
+        FatalError FileCheck FloatType Gradient Graph GraphExecutorState IODescriptor
+        InferredType IntType InterfaceType JITException ListType LiteScriptModule LockingLogger
+        Node NoneType NoopLogger NumberType OptionalType PyObjectType PyTorchFileReader
+        PyTorchFileWriter RRefType ScriptClass ScriptClassFunction ScriptDict ScriptDictIterator
+        ScriptDictKeyIterator ScriptFunction ScriptList ScriptListIterator ScriptMethod
+        ScriptModule ScriptModuleSerializer ScriptObject ScriptObjectProperty
+        SerializationStorageContext StaticModule StreamObjType StringType SymBoolType SymIntType
+        TensorType TracingState TupleType Type UnionType Use Value AVG SUM import_ir_module
+        import_ir_module_from_buffer merge_type_from_type_comment parse_ir parse_type_comment
+        unify_type_list testing.FileCheck package utils.jit utils.bundled_inputs
+        utils.mobile_optimizer utils.model_dump utils.show_pickle nativert
+        utils.tensorboard.RecordWriter utils.tensorboard.summary""",
+    ),
+    (
+        PLAIN_SIZES,
+        "",
+        "SymBool SymFloat SymInt sym_*",
+    ),
+    (
+        INTERNAL,
+        "",
+        """AcceleratorError OutOfMemoryError init_num_threads set_anomaly_enabled
+        thread_safe_generator random.thread_safe_generator empty_permuted hash_tensor
+        slice_inverse norm_except_dim native_norm embedding_renorm_ batch_norm_backward_*
+        batch_norm_elemt batch_norm_gather_* batch_norm_stats batch_norm_update_stats contrib
+        numa quasirandom torch_version types utils.backcompat utils.backend_registration
+        utils.collect_env utils.cpp_backtrace utils.get_cpp_backtrace utils.debug_log
+        utils.deterministic utils.file_baton utils.hipify utils.mkldnn utils.serialization
+        utils.set_module utils.viz utils.weak utils.*privateuse1_backend has_lapack has_mkl
+        has_openmp has_spectral get_device_module is_vulkan_available from_file
+        autograd.NestedIOFunction autograd.enforce_grad_layout_policy
+        autograd.variable.VariableMeta utils.generate_methods_for_privateuse1_backend
+        utils.rename_privateuse1_backend""",
+    ),
+    (
+        "modules are swapped by assigning to their attributes",
+        "",
+        "utils.swap_tensors optim.swap_in_optimizer_params_and_state",
+    ),
+    (
+        "download the file, and give its path to tensorlab.load",
+        "",
+        """utils.model_zoo hub.download_url_to_file hub.load_state_dict_from_url hub.get_dir
+        hub.set_dir""",
+    ),
+    (
+        "there is no version for it; leave the question out",
+        "version",
+        "rocm",
+    ),
+    (
+        "the classes of containers are in tensorlab.nn",
+        "",
+        "BufferDict ModuleDict ParameterDict",
+    ),
+    (
+        "the class is tensorlab.amp.GradScaler",
+        "",
+        "GradScaler",
+    ),
+    (
+        "an inner function of layers; call the one of nn.functional",
+        "",
+        "native_*",
+    ),
+    (
+        "call the function without unsafe_ in its name",
+        "",
+        """unsafe_* Tensor.unsafe_chunk Tensor.unsafe_split Tensor.unsafe_split_with_sizes""",
+    ),
+    (
+        "call the function without _copy in its name, and then clone()",
+        "",
+        """alias_copy as_strided_copy ccol_indices_copy col_indices_copy crow_indices_copy
+        detach_copy diagonal_copy expand_copy indices_copy permute_copy row_indices_copy
+        select_copy slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy
+        transpose_copy unbind_copy unfold_copy unsqueeze_copy values_copy view_copy""",
+    ),
+    (
+        "call conv1d, conv2d or conv3d",
+        "",
+        "convolution",
+    ),
+    (
+        "call nn.functional.embedding_bag",
+        "",
+        "embedding_bag",
+    ),
+    (
+        "write a Python `if`; compile guards on what it read",
+        "",
+        "cond",
+    ),
+    (
+        "call bernoulli for each trial and sum",
+        "",
+        "binomial",
+    ),
+    (
+        "draw with numpy.random.poisson, and call from_numpy",
+        "",
+        "poisson",
+    ),
+    (
+        "call histogram for each dimension",
+        "",
+        "histogramdd",
+    ),
+    (
+        VENDOR,
+        "",
+        "cudnn_* miopen_* mkldnn_* fbgemm_*",
+    ),
+    (
+        SCIPY_SPECIAL,
+        "",
+        """igamma igammac mvlgamma Tensor.igamma Tensor.igamma_ Tensor.igammac Tensor.igammac_
+        Tensor.mvlgamma Tensor.mvlgamma_""",
+    ),
+    (
+        SCIPY_SPECIAL,
+        "special",
+        """airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polynomial_t
+        chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w entr erfcx gammainc
+        gammaincc hermite_polynomial_h hermite_polynomial_he i0e i1e laguerre_polynomial_l
+        legendre_polynomial_p log_ndtr modified_bessel_i0 modified_bessel_i1 modified_bessel_k0
+        modified_bessel_k1 multigammaln ndtri scaled_modified_bessel_k0
+        scaled_modified_bessel_k1 shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u
+        shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w spherical_bessel_j0 zeta""",
+    ),
+    (
+        "call tensorlab.xlogy(x, y + 1)",
+        "special",
+        "xlog1py",
+    ),
+    (
+        "there is one process; ask tensorlab.distributed.is_initialized()",
+        "",
+        "is_distributed",
+    ),
+    (
+        ONE_DEVICE,
+        "Tensor",
+        "ipu is_ipu is_maia is_vulkan mtia record_stream to_mkldnn",
+    ),
+    (
+        "index with brackets: x[i]",
+        "Tensor",
+        "index",
+    ),
+    (
+        "call reshape, or resize_ to change the tensor itself",
+        "Tensor",
+        "resize resize_as",
+    ),
+    (
+        "call tensorlab.special.polygamma, and copy_ its result",
+        "Tensor",
+        "polygamma_",
+    ),
+    (
+        "use requires_grad, and no_grad around what needs no graph",
+        "Tensor",
+        "volatile",
+    ),
+    (
+        "use the log of a probability: (-log_prob * reward).backward()",
+        "Tensor",
+        "reinforce",
+    ),
+    (
+        "call data_ptr",
+        "Tensor",
+        "const_data_ptr",
+    ),
+    (
+        "a gradient has the type of its tensor",
+        "Tensor",
+        "grad_dtype",
+    ),
+    (
+        INTERNAL,
+        "Tensor",
+        "hash_tensor module_load slice_inverse",
+    ),
+    (
+        ONE_DEVICE,
+        "nn.Module",
+        "ipu mtia xpu",
+    ),
+    (
+        ONE_DEVICE,
+        "",
+        """mtia backends.cudnn.rnn backends.cusparselt backends.kleidiai backends.miopen
+        backends.nnpack backends.opt_einsum backends.python_native backends.xeon
+        backends.xnnpack backends.mkl.verbose nn.attention.experimental nn.attention.varlen""",
+    ),
+    (
+        ONE_DEVICE,
+        "backends.cuda",
+        """SDPAParams allow_fp16_bf16_reduction_math_sdp blas_workspace_size can_use_* cuBLASModule
+        cuFFT* cublas_workspace_size cublaslt_workspace_size cufft_plan_cache
+        fp16_bf16_reduction_math_sdp_allowed is_ck_sdpa_available preferred_*""",
+    ),
+    (
+        ONE_DEVICE,
+        "backends.mps",
+        "get_core_count get_name is_macos13_or_newer is_macos_or_newer",
+    ),
+    (
+        NO_STREAMS,
+        "accelerator",
+        "Graph current_stream set_stream graphs",
+    ),
+    (
+        ONE_DEVICE,
+        "accelerator",
+        """current_device_idx current_device_index device_index get_device_capability
+        set_device_idx set_device_index""",
+    ),
+    (
+        NO_CUDA_MEMORY,
+        "accelerator",
+        "empty_cache empty_host_cache get_memory_info max_memory_* memory* reset_*",
+    ),
+    (
+        NO_STREAMS,
+        "cpu",
+        "Event Stream StreamContext current_stream stream",
+    ),
+    (
+        ONE_DEVICE,
+        "cpu",
+        "is_initialized set_device",
+    ),
+    (
+        NO_STREAMS,
+        "cuda",
+        """CUDAGraph ExternalStream StreamContext current_stream default_stream
+        get_stream_from_external graph graph_pool_handle graphs is_current_stream_capturing
+        make_graphed_callables set_stream streams""",
+    ),
+    (
+        NO_CUDA_MEMORY,
+        "cuda",
+        """CUDAPluggableAllocator MemPool caching_allocator_* change_current_allocator
+        device_memory_used get_allocator_backend get_per_process_memory_fraction host_memory_*
+        max_memory_cached memory* reset_* set_per_process_memory_fraction use_mem_pool""",
+    ),
+    (
+        ONE_DEVICE,
+        "cuda",
+        """CudaError DeferredCudaCallError GreenContext can_device_access_peer check_error
+        clock_rate comm cudaStatus cudart current_blas_handle current_solver_handle
+        default_generators device device_of gds get_gencode_flags get_sync_debug_mode
+        green_contexts has_half has_magma initial_seed jiterator list_gpu_processes nccl nvtx
+        power_draw profiler random set_rng_state set_sync_debug_mode sparse temperature tunable
+        utilization""",
+    ),
+    (
+        NO_STREAMS,
+        "mps",
+        "Event event",
+    ),
+    (
+        ONE_DEVICE,
+        "mps",
+        """compile_shader current_allocated_memory driver_allocated_memory get_rng_state
+        load_metallib profiler recommended_max_memory set_per_process_memory_fraction
+        set_rng_state""",
+    ),
+    (
+        NO_STREAMS,
+        "xpu",
+        """Event Stream StreamContext XPUGraph current_stream default_stream
+        get_stream_from_external graph graph_pool_handle graphs is_current_stream_capturing
+        make_graphed_callables set_stream stream streams""",
+    ),
+    (
+        NO_CUDA_MEMORY,
+        "xpu",
+        """MemPool XPUPluggableAllocator change_current_allocator device_memory_used
+        get_per_process_memory_fraction max_memory_* mem_get_info memory* reset_*
+        set_per_process_memory_fraction use_mem_pool""",
+    ),
+    (
+        ONE_DEVICE,
+        "xpu",
+        """can_device_access_peer clock_rate current_device default_generators device device_of
+        get_arch_list get_device_* get_gencode_flags get_rng_state get_rng_state_all init
+        initial_seed is_bf16_supported is_initialized is_tf32_supported power_draw random seed
+        seed_all set_device set_rng_state set_rng_state_all temperature utilization""",
+    ),
+    (
+        "the class is autograd.Function; a metaclass makes no difference here",
+        "autograd.function",
+        "FunctionMeta NestedIOFunction",
+    ),
+    (
+        INTERNAL,
+        "autograd.grad_mode",
+        "enforce_grad_layout_policy",
+    ),
+    (
+        "call autograd.functional.jacobian",
+        "autograd.gradcheck",
+        """get_analytical_jacobian get_numerical_jacobian get_numerical_jacobian_wrt_specific_input""",
+    ),
+    (
+        NO_STREAMS,
+        "autograd.graph",
+        """set_override_stale_capture_stream set_warn_on_accumulate_grad_stream_mismatch""",
+    ),
+    (
+        "checkpoint the parts to run again",
+        "autograd.graph",
+        "region_activation_memory_budget",
+    ),
+    (
+        "attention is computed in one way on the CPU; see nn.attention.sdpa_kernel",
+        "nn.attention",
+        """activate_flash_attention_impl current_flash_attention_impl list_flash_attention_impls
+        register_flash_attention_impl restore_flash_attention_impl""",
+    ),
+    (
+        "give a mask to nn.functional.scaled_dot_product_attention",
+        "",
+        "nn.attention.flex_attention",
+    ),
+    (
+        "options of linear_cross_entropy are keywords of the loss",
+        "",
+        """nn.LinearCrossEntropyOptions nn.modules.LinearCrossEntropyOptions
+        nn.modules.linear_cross_entropy*""",
+    ),
+    (
+        "give device= and dtype= to the layer",
+        "nn",
+        "factory_kwargs",
+    ),
+    (
+        INTERNAL,
+        "",
+        "nn.backends nn.common_types nn.cpp",
+    ),
+    (
+        "call matmul for each group",
+        "nn.functional",
+        "grouped_mm scaled_grouped_mm",
+    ),
+    (
+        "there are no types of 8 bits; call matmul on float16 or bfloat16",
+        "nn.functional",
+        "ScalingType SwizzleType scaled_mm",
+    ),
+    (
+        "it is in tensorlab.overrides",
+        "nn.functional",
+        "handle_torch_function has_torch_function*",
+    ),
+    (
+        INTERNAL,
+        "nn.functional",
+        "BroadcastingList* assert_int_or_pair boolean_dispatch",
+    ),
+    (
+        "call tensorlab.channel_shuffle",
+        "nn.functional",
+        "native_channel_shuffle",
+    ),
+    (
+        "the class is tensorlab.Tensor",
+        "",
+        "nn.functional.Tensor fft.Tensor",
+    ),
+    (
+        "use nn.UninitializedParameter or UninitializedBuffer",
+        "nn.parameter",
+        "UninitializedTensorMixin",
+    ),
+    (
+        "the function of nn.utils is what programs call",
+        "nn.utils.spectral_norm",
+        "SpectralNorm*",
+    ),
+    (
+        "compile runs without it; leave it out",
+        "compiler",
+        """cudagraph_mark_step_begin get_default_backend keep_portable_guards_unsafe
+        keep_tensor_guards_unsafe load_cache_artifacts load_compiled_function
+        nested_compile_region save_cache_artifacts set_default_backend
+        set_enable_guard_collectives skip_* substitute_in_graph wrap_numpy""",
+    ),
+    (
+        FX_TOOLS,
+        "fx",
+        "annotate config operator_schemas tensor_type traceback",
+    ),
+    (
+        FX_TOOLS,
+        "fx.experimental",
+        """accelerator_partitioner const_fold debug dynamic_spec graph_gradual_typechecker
+        merge_matmul meta_tracer migrate_gradual_types normalize partitioner_utils proxy_tensor
+        recording refinement_types rewriter schema_type_annotation sym_node symbolic_shapes
+        unification unify_refinements validator""",
+    ),
+    (
+        FX_TOOLS,
+        "fx.experimental.optimization",
+        """MklSubgraph UnionFind extract_subgraph gen_mkl_autotuner matches_module_pattern
+        modules_to_mkldnn optimize_for_inference replace_node_module reset_modules
+        use_mkl_length""",
+    ),
+    (
+        FX_TOOLS,
+        "fx.graph_module",
+        "reduce_graph_module reduce_package_graph_module",
+    ),
+    (
+        FX_TOOLS,
+        "fx.proxy",
+        "MetaProxy",
+    ),
+    (
+        FX_TOOLS,
+        "fx.passes",
+        """annotate_getitem_nodes backends dialect fake_tensor_prop graph_manipulation
+        graph_transform_observer net_min_base operator_support param_fetch pass_manager
+        regional_inductor regional_inductor_invoke_subgraph reinplace runtime_assert split_utils
+        splitter_base tests tools_common utils infra.partitioner
+        infra.pass_manager.pass_result_wrapper
+        infra.pass_manager.this_before_that_pass_constraint split_module.split_module_simple""",
+    ),
+    (
+        "tensorlab.load and save do it for every file; leave it out",
+        "serialization",
+        """LoadEndianness SourceChangeWarning StorageType check_module_version_greater_or_equal
+        default_restore_location get_* location_tag mkdtemp normalize_storage_type
+        register_package set_* skip_data storage_to_tensor_type validate_cuda_device
+        validate_hpu_device""",
+    ),
+    (
+        DATAPIPES,
+        "utils.data",
+        """DFIterDataPipe DataChunk IterDataPipe MapDataPipe argument_validation
+        backward_compatibility datapipes functional_datapipe graph graph_settings
+        guaranteed_datapipes_determinism non_deterministic runtime_validation
+        runtime_validation_disabled""",
+    ),
+    (
+        "import it from tensorlab.utils.data",
+        "utils.data.dataloader",
+        "get_worker_info",
+    ),
+    (
+        "call register_full_backward_hook",
+        "utils.hooks",
+        "BackwardHook warn_if_has_hooks",
+    ),
+    (
+        "a queue sends tensors by itself; leave it out",
+        "multiprocessing",
+        "pool queue reductions.*",
+    ),
+    (
+        "call tensorlab.randn or randint",
+        "testing",
+        "make_tensor",
+    ),
+    (
+        "take the fields by their place in the tuple",
+        "return_types",
+        """all_return_types aminmax_out cummax_out cummin_out frexp* geqrf* histogram_out
+        histogramdd kthvalue_out linalg_* lu_unpack* max_out median_out min_out mode_out
+        nanmedian_out pytree_register_structseq qr* slogdet* sort_out svd* topk_out
+        triangular_solve*""",
+    ),
+    (
+        HOOKS_BELOW_AUTOGRAD,
+        "utils.checkpoint",
+        """CheckpointPolicy SAC_IGNORED_OPS SelectiveCheckpointContext create_selective*""",
+    ),
+    (
+        RANDOM_NUMBERS_REPEAT,
+        "utils.checkpoint",
+        "DefaultDeviceType get_device_states set_device_states",
+    ),
+    *(
+        ("it is what the class does inside; use the class", f"optim.{name}", name)
+        for name in OPTIMIZERS
+    ),
+]
+
+
+@functools.cache
+def by_dotted_name():
+    """Return {dotted name: what an error says of it}."""
+    found = {}
+    for chapter, until, package, names in PLANNED:
+        number, _, title = chapter.partition("-")
+        when = f"planned with chapter {number}, {title}" if chapter else "still to come"
+        for name in names.split():
+            found[f"{package}.{name}".lstrip(".")] = f" yet; it is {when}. Until then, {until}"
+    for reason, package, names in LEFT_OUT:
+        for name in names.split():
+            found[f"{package}.{name}".lstrip(".")] = f": {reason}"
+    return found
