@@ -28,7 +28,19 @@ FX_TOOLS = "the passes that are here are in tensorlab.fx.passes; write others wi
 HOOKS_BELOW_AUTOGRAD = "no hook sees ops below autograd; checkpoint the parts to run again"
 RANDOM_NUMBERS_REPEAT = "there is one device, and its random numbers always repeat"
 PLAIN_SIZES = "sizes are plain ints here, also under compile; use Python's operators and math"
-OPTIMIZERS = """adadelta adagrad adam adamax adamw asgd nadam radam rmsprop rprop sgd""".split()
+OPTIMIZERS = [
+    "adadelta",
+    "adagrad",
+    "adam",
+    "adamax",
+    "adamw",
+    "asgd",
+    "nadam",
+    "radam",
+    "rmsprop",
+    "rprop",
+    "sgd",
+]
 
 # What is planned: (chapter, or "" if none is named; what to do until then; package; names).
 PLANNED = [

@@ -36,6 +36,7 @@ PyTorch catches ours too.
 """
 
 import pickle
+import types
 
 
 class TensorlabError(Exception):
@@ -160,3 +161,41 @@ class GradientError(TensorlabError, RuntimeError):
 
 class VersionError(GradientError):
     """A tensor that was saved for backward has been changed in place."""
+
+
+def what_was_meant(value):
+    """Return how to get what is meant from a value of the wrong type, to end a sentence, or "".
+
+    >>> import tensorlab
+    >>> layer = tensorlab.nn.Linear(2, 3)
+    >>> what_was_meant(layer.parameters)
+    '. It is a method that was not called: write parameters()'
+    >>> what_was_meant(layer)
+    '. A Linear is no list of parameters: write .parameters() after it'
+    >>> what_was_meant(tensorlab.nn.ReLU)
+    '. It is a class: write ReLU() to make one'
+    """
+    name = getattr(value, "__name__", None)
+    if isinstance(value, type):
+        return f". It is a class: write {name}() to make one"
+    if isinstance(value, types.GeneratorType):
+        return ". It is an iterator: give it without brackets around it, or make a list of it"
+    if callable(getattr(value, "parameters", None)):
+        return f". A {type(value).__name__} is no list of parameters: write .parameters() after it"
+    if callable(value) and isinstance(name, str):
+        kind = "method" if getattr(value, "__self__", None) is not None else "function"
+        return f". It is a {kind} that was not called: write {name}()"
+    return ""
+
+
+def listed(where, name, values):
+    """Return the values of an iterable argument as a list; a TypeError says what was given instead."""
+    try:
+        return list(values)
+    except TypeError:
+        if hasattr(type(values), "__iter__"):
+            raise  # it goes wrong on the way
+        raise TypeError(
+            f"{where}: {name} is of type {type(values).__name__}; expected an iterable of tensors, "
+            f"such as model.parameters(){what_was_meant(values)}"
+        ) from None

@@ -6,8 +6,9 @@ these register what they hold.  Lists register item i under the name "i".
 
 import operator
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from ..errors import what_was_meant
 from .module import Module, check_copies, in_parentheses, indent_after_first
 
 __all__ = ["Container", "ModuleDict", "ModuleList", "Sequential"]
@@ -67,6 +68,11 @@ class _NumberedModules(Module):
 
     def extend(self, modules):
         """Add each of the modules at the end; return self."""
+        if not isinstance(modules, Iterable):
+            raise TypeError(
+                f"{self._get_name()}: modules is of type {type(modules).__name__}; expected an iterable "
+                f"of Modules, such as a list{what_was_meant(modules)}"
+            )
         for module in list(modules):
             self.append(module)
         return self

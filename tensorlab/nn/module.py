@@ -23,6 +23,7 @@ from collections.abc import MutableMapping
 from .. import _missing
 from .._core.device import check_device, device
 from .._tensor import Tensor
+from ..errors import what_was_meant
 from ..ops.creation import empty, empty_like
 from .hooks import Hooked, no_hooks, registered
 from .parameter import Buffer, Parameter, clear_gradients, is_lazy
@@ -181,7 +182,7 @@ class Module(Hooked, Stateful):
         if module is not None and not isinstance(module, Module):
             raise TypeError(
                 f"add_module: {name!r} is of type {type(module).__name__}; expected a Module "
-                "or None"
+                f"or None{what_was_meant(module)}"
             )
         self._register("_module_names", name, module)
 

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 
 from .._tensor import Tensor
+from ..errors import what_was_meant
 from .module import Module
 from .parameter import Parameter
 
@@ -110,6 +111,7 @@ class ParameterList(_Parameters):
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(
                 f"ParameterList.extend: should be called with an iterable, but got {type(values).__name__}"
+                f"{what_was_meant(values)}"
             )
         for value in list(values):
             self.append(value)

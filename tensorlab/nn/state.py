@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from .._core.hooks import RemovableHandle
 from .._tensor import Tensor
 from ..autograd import no_grad
+from ..errors import what_was_meant
 from .parameter import Parameter, is_lazy
 
 EXTRA_STATE = "_extra_state"
@@ -141,7 +142,7 @@ class Stateful:
         if not isinstance(state_dict, Mapping):
             raise TypeError(
                 f"load_state_dict: state_dict is of type {type(state_dict).__name__}; expected a dict "
-                "of names and tensors, as state_dict() returns"
+                f"of names and tensors, as state_dict() returns{what_was_meant(state_dict)}"
             )
         comparison = Comparison(state_dict, assign)
         comparison.visit(self)

@@ -2,13 +2,19 @@
 
 import warnings
 
-from tensorlab.errors import UnsupportedDType
+from tensorlab._core.tensor import TensorBase
+from tensorlab.errors import ArgumentTypeError, UnsupportedDType
 
 
 def named_reduction(size_average, reduce, reduction, level=2):
     """Return `reduction`, or with a warning the one that PyTorch's older arguments stand for."""
     if size_average is None and reduce is None:
         return reduction
+    if isinstance(size_average, TensorBase):
+        raise ArgumentTypeError(
+            "a loss is made first, and called with tensors then: loss = MSELoss(), loss(input, target). "
+            "Here tensors were given to what makes it, where size_average stands"
+        )
     if reduce is not None and not reduce:
         found = "none"
     else:

@@ -11,6 +11,7 @@ import functools
 import inspect
 import warnings
 from collections import OrderedDict, defaultdict, deque
+from collections.abc import Mapping
 from itertools import chain
 
 import numpy as np
@@ -19,6 +20,7 @@ from .._core.hooks import RemovableHandle
 from .._core.interop.exchange import tensor
 from .._tensor import Tensor
 from ..autograd import enable_grad, set_grad_enabled
+from ..errors import listed, what_was_meant
 from ..nn.parameter import clear_gradients
 
 __all__ = [
@@ -144,7 +146,7 @@ class Optimizer:
         self.defaults = defaults
         self.state = defaultdict(dict)
         self.param_groups = []
-        groups = list(params)
+        groups = listed(type(self).__name__, "params", params)
         if not groups:
             raise ValueError(f"{type(self).__name__}: optimizer got an empty parameter list")
         if not isinstance(groups[0], dict):
@@ -165,7 +167,7 @@ class Optimizer:
         given = param_group["params"]
         if isinstance(given, set):
             raise TypeError(f"{name}: params is a set, whose order changes; give a list")
-        params = [given] if isinstance(given, Tensor) else list(given)
+        params = [given] if isinstance(given, Tensor) else listed(name, "params", given)
         names = [param[0] for param in params if isinstance(param, tuple)]
         if names and len(names) < len(params):
             raise ValueError(
@@ -176,6 +178,7 @@ class Optimizer:
             if not isinstance(param, Tensor):
                 raise TypeError(
                     f"{name}: a parameter is of type {type(param).__name__}; expected a Tensor"
+                    f"{what_was_meant(param)}"
                 )
             if not (self.defaults.get("differentiable") or param.is_leaf or param.retains_grad):
                 raise ValueError(
@@ -328,6 +331,11 @@ class Optimizer:
         ValueError
             If the groups differ in number or size; nothing is changed then.
         """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(
+                f"load_state_dict: state_dict is of type {type(state_dict).__name__}; expected a dict, "
+                f"as state_dict() returns{what_was_meant(state_dict)}"
+            )
         state_dict = dict(state_dict)
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
             changed = hook(self, state_dict)

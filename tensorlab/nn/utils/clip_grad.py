@@ -5,6 +5,7 @@ import warnings
 
 from ..._tensor import Tensor
 from ...autograd import no_grad
+from ...errors import listed
 from ...ops.creation import zeros
 from ...ops.joining import stack
 from ...ops.norms import norm
@@ -19,7 +20,11 @@ __all__ = [
 
 
 def gradients_of(parameters):
-    parameters = [parameters] if isinstance(parameters, Tensor) else parameters
+    parameters = (
+        [parameters]
+        if isinstance(parameters, Tensor)
+        else listed("clip_grad", "parameters", parameters)
+    )
     return [parameter.grad for parameter in parameters if parameter.grad is not None]
 
 
@@ -31,7 +36,9 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     RuntimeError
         If it is not finite and `error_if_nonfinite` is True.
     """
-    tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    tensors = (
+        [tensors] if isinstance(tensors, Tensor) else listed("get_total_norm", "tensors", tensors)
+    )
     if not tensors:
         return zeros(())
     with no_grad():
@@ -76,7 +83,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     """
     if not isinstance(parameters, Tensor):
         is_generator = isinstance(parameters, types.GeneratorType)
-        parameters = list(parameters)
+        parameters = listed("clip_grad_norm_", "parameters", parameters)
         if is_generator and not parameters:
             warnings.warn(
                 "`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2

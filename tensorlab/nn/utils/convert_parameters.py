@@ -1,5 +1,6 @@
 """All parameters of a model as one vector, and back."""
 
+from ...errors import listed
 from ...ops.joining import cat
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
@@ -7,6 +8,7 @@ __all__ = ["parameters_to_vector", "vector_to_parameters"]
 
 def parameters_to_vector(parameters):
     """Return one vector with the elements of all tensors, one after the other."""
+    parameters = listed("parameters_to_vector", "parameters", parameters)
     return cat([parameter.view(-1) for parameter in parameters])
 
 
@@ -18,7 +20,7 @@ def vector_to_parameters(vec, parameters):
     if not hasattr(vec, "view_as"):
         raise TypeError(f"vector_to_parameters: vec is a {type(vec).__name__}; expected a Tensor")
     start = 0
-    for parameter in parameters:
+    for parameter in listed("vector_to_parameters", "parameters", parameters):
         part = vec[start : start + parameter.numel()]
         parameter.data = part.view_as(parameter).data
         start += parameter.numel()

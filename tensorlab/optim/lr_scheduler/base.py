@@ -5,6 +5,7 @@ import math
 import warnings
 
 from ..._tensor import Tensor
+from ...errors import what_was_meant
 from ..optimizer import Optimizer, copied, number
 
 __all__ = ["LRScheduler", "_LRScheduler"]
@@ -19,7 +20,7 @@ def check_optimizer(optimizer):
     if not isinstance(optimizer, Optimizer):
         raise TypeError(
             f"a scheduler changes the rates of an Optimizer, but got {type(optimizer).__name__}, which is "
-            "not an Optimizer"
+            f"not an Optimizer{what_was_meant(optimizer) if isinstance(optimizer, type) else ''}"
         )
 
 
