@@ -593,6 +593,7 @@ _ON_DEMAND = (
     "serialization",
     "testing",
     "utils",
+    "viz",
     "xpu",
 )
 _HOMES = {"compile": "compiler", "load": "serialization", "save": "serialization"}
@@ -605,3 +606,8 @@ torch = _sys.modules[__name__]  # `from torch import torch` is found in programs
 
 __getattr__, __dir__ = _on_demand(__name__, _ON_DEMAND, _HOMES)
 _set_array_namespace(lambda: __getattr__("array_api"))
+
+if "IPython" in _sys.modules:
+    from tensorlab import _notebook
+
+    _notebook.watch(_sys.modules["IPython"].get_ipython())

@@ -50,6 +50,7 @@ from tensorlab import threads as threads
 from tensorlab import typed_tensors as typed_tensors
 from tensorlab import utils as utils
 from tensorlab import version as version
+from tensorlab import viz as viz
 from tensorlab import xpu as xpu
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from numpy.typing import NDArray
@@ -662,6 +663,7 @@ __all__ = [
     "var_mean",
     "vdot",
     "version",
+    "viz",
     "vsplit",
     "vstack",
     "where",

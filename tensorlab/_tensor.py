@@ -734,6 +734,11 @@ class Tensor(TensorBase):
 
     __hash__ = object.__hash__
 
+    def _repr_html_(self):
+        from tensorlab import _display
+
+        return _display.tensor(self)
+
     def __dir__(self):
         return [name for name in super().__dir__() if not _missing.is_missing(self, name)]
 

@@ -554,6 +554,11 @@ class Module(Hooked, Stateful):
         ]
         return self._get_name() + in_parentheses(extra, children)
 
+    def _repr_html_(self):
+        from tensorlab import _display
+
+        return _display.module(self)
+
 
 _missing.explain_missing_attributes(Module, "nn.Module", "ipu mtia xpu")
 

@@ -377,6 +377,11 @@ class Optimizer:
         for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
 
+    def _repr_html_(self):
+        from tensorlab import _display
+
+        return _display.optimizer(self)
+
     def __repr__(self):
         lines = [f"{type(self).__name__} ("]
         for i, group in enumerate(self.param_groups):

@@ -4,6 +4,7 @@ from .backward import Backward
 from .copies import Copies
 from .graph import graph
 from .histories import Histories
+from .image import Image, image
 from .picture import Picture
 from .program import program
 from .storage import storage
@@ -14,9 +15,11 @@ __all__ = [
     "Backward",
     "Copies",
     "Histories",
+    "Image",
     "Picture",
     "Versions",
     "graph",
+    "image",
     "program",
     "storage",
     "strides",

@@ -100,6 +100,11 @@ class LRScheduler:
     _before = None  # what the groups had before the scheduler was made, until a state is loaded
     _is_initial = _get_lr_called_within_step = False
 
+    def _repr_html_(self):
+        from tensorlab import _display
+
+        return _display.scheduler(self)
+
     def __init__(self, optimizer, last_epoch=-1):
         check_optimizer(optimizer)
         self._remember(optimizer)
