@@ -15,6 +15,9 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("tensorlab")
 
+# Programs that tests start say nothing that they weren't asked for; how long a machine takes is another matter.
+os.environ["TENSORLAB_PROGRESS"] = "0"
+
 SEED = int(os.environ.get("TENSORLAB_TEST_SEED", "0"))
 
 

@@ -29,6 +29,7 @@ from typing import NamedTuple
 from tensorlab import _build_info
 from tensorlab._capability import LEVELS, processor_level
 from tensorlab._core import loops
+from tensorlab._progress import Patience
 from tensorlab.compiler import disk_cache
 from tensorlab.errors import TensorlabError
 
@@ -230,6 +231,11 @@ def library_of(text, names, key, compiler, flags):
     return addresses
 
 
+COMPILING = Patience(
+    "compile: the C compiler is at work; what it makes is kept on the disk, so that later runs start at once"
+)
+
+
 def without_comments(source):
     """What makes two kernels the same: their comments name the lines of the program, which may differ."""
     return COMMENTS.sub("", source)
@@ -250,7 +256,8 @@ def compile_text(text, compiler, flags):
             str(source),
             "-lm",
         ]
-        status, errors = run(command)
+        with COMPILING.waiting():
+            status, errors = run(command)
         if status != 0:
             raise CompilerFailed(
                 f"{shlex.join(command[:-5])}: it ended with status {status}:\n{errors[-2000:]}"

@@ -15,6 +15,7 @@ import tarfile
 import zipfile
 import zlib
 
+from .._progress import bar
 from ..errors import DownloadError, FileFormatError
 from ..serialization.leftovers import folder_for_writing
 from .optional import require
@@ -48,7 +49,9 @@ def checksum(given):
 
 
 def download_url(url, root, filename=None, md5=None):
-    """Fetch a file, unless it is there already.
+    """Fetch a file, unless it is there already, and show how far it has come.
+
+    A bar needs tqdm; without it, a line on stderr says what is fetched. TENSORLAB_PROGRESS=0 keeps it silent.
 
     Parameters
     ----------
@@ -73,7 +76,11 @@ def download_url(url, root, filename=None, md5=None):
     filename = filename or url.rpartition("/")[2]
     try:
         return pooch.retrieve(
-            url, known_hash=checksum(md5), fname=filename, path=root, progressbar=False
+            url,
+            known_hash=checksum(md5),
+            fname=filename,
+            path=root,
+            progressbar=bar(f"fetching {filename}", unit="B"),
         )
     except (
         OSError,

@@ -13,6 +13,7 @@ from itertools import repeat
 from tensorlab import _missing
 
 from ..._core.random import default_generator
+from ..._progress import shown
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset
 from .fetching import EndOfStream, Fetcher, stray
@@ -104,6 +105,8 @@ class DataLoader:
     multiprocessing_context : "fork", "forkserver", "spawn" or a context of `multiprocessing`
     prefetch_factor : int, batches that each worker loads in advance, 2 if not given
     persistent_workers : bool, whether the workers stay for the next pass
+    progress : bool, or str, what stands before the bar: whether each pass shows how far it has come, with tqdm in a
+        notebook or a terminal, and without it in a line on stderr
     in_order : bool; False gives batches as they are ready, whichever was asked for first
     pin_memory, pin_memory_device : taken and not used, for they concern GPUs
 
@@ -147,6 +150,7 @@ class DataLoader:
         persistent_workers=False,
         pin_memory_device="",
         in_order=True,
+        progress=False,
     ):
         check_workers(
             num_workers,
@@ -188,6 +192,7 @@ class DataLoader:
         self.persistent_workers = persistent_workers
         self.pin_memory_device = pin_memory_device
         self.in_order = in_order
+        self.progress = progress
         self._iterator = None  # the pass whose workers stay
         self._IterableDataset_len_called = (
             None  # what len() of the data set was, once the loader's was asked for
@@ -254,11 +259,22 @@ class DataLoader:
     def __iter__(self):
         try:
             if self._resumed is not None:
-                return self.begin_again()
-            self._progress = Progress(self)
-            return self.begin()
+                batches = self.begin_again()
+            else:
+                self._progress = Progress(self)
+                batches = self.begin()
         except StopIteration as error:
             raise stray(error) from error
+        return self.with_bar(batches) if self.progress else batches
+
+    def with_bar(self, batches):
+        """Return the batches of a pass; what goes through them sees how far it has come."""
+        what = self.progress if isinstance(self.progress, str) else "batches"
+        try:
+            total = len(self)
+        except TypeError:  # a stream
+            total = None
+        return shown(batches, what, total)
 
     def begin(self):
         """Begin a pass."""
