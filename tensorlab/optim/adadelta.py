@@ -38,6 +38,18 @@ class Adadelta(FormulaOptimizer):
     -----
     state[p] has "step", "square_avg" (v) and "acc_delta" (u).
     Source: Zeiler 2012, "ADADELTA: An Adaptive Learning Rate Method", algorithm 1.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([3.0, -2.0], requires_grad=True)
+    >>> optimizer = Adadelta([x], lr=1.0, rho=0.9)
+    >>> for _ in range(20):
+    ...     optimizer.zero_grad()
+    ...     (x * x).sum().backward()
+    ...     optimizer.step()
+    >>> x
+    tensor([ 2.9307, -1.9310], requires_grad=True)
     """
 
     def __init__(

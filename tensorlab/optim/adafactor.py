@@ -41,6 +41,16 @@ class Adafactor(FormulaOptimizer):
     -----
     state[p] has "step" and "row_var", "col_var", or for vectors "variance". Source: Shazeer and Stern 2018, "Adafactor:
     Adaptive Learning Rates with Sublinear Memory Cost", algorithm 4.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> weight = tensorlab.zeros(4, 6, requires_grad=True)
+    >>> optimizer = Adafactor([weight])
+    >>> weight.sum().backward()
+    >>> optimizer.step()
+    >>> [key for key in optimizer.state[weight]]  # one number for each row and column, not for each element
+    ['step', 'row_var', 'col_var']
     """
 
     def __init__(

@@ -39,6 +39,19 @@ class Adagrad(FormulaOptimizer):
     -----
     state[p] has "step" and "sum" (s), from the start. Source: Duchi, Hazan and Singer 2011, "Adaptive
     Subgradient Methods for Online Learning and Stochastic Optimization", figure 1.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([3.0, -2.0], requires_grad=True)
+    >>> optimizer = Adagrad([x], lr=0.5)
+    >>> for _ in range(3):  # equal gradients, ever smaller steps
+    ...     x.grad = tensorlab.ones(2)
+    ...     optimizer.step()
+    ...     print(x.tolist())
+    [2.5, -2.5]
+    [2.146446704864502, -2.853553295135498]
+    [1.857771635055542, -3.142228364944458]
     """
 
     def __init__(

@@ -44,6 +44,18 @@ class Adam(Optimizer):
     state[p] has "step" (t, a 0-d tensor), "exp_avg" (m), "exp_avg_sq" (v), and with amsgrad
     "max_exp_avg_sq".  Source: Kingma and Ba 2015, "Adam: A Method for Stochastic Optimization",
     algorithm 1; amsgrad: Reddi et al. 2018, "On the Convergence of Adam and Beyond", algorithm 2.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([3.0, -2.0], requires_grad=True)
+    >>> optimizer = Adam([x], lr=0.1)
+    >>> for _ in range(3):
+    ...     optimizer.zero_grad()
+    ...     (x * x).sum().backward()
+    ...     optimizer.step()
+    >>> x
+    tensor([ 2.7004, -1.7006], requires_grad=True)
     """
 
     _scalars = ("step",)

@@ -38,6 +38,18 @@ class Adamax(FormulaOptimizer):
     -----
     state[p] has "step", "exp_avg" (m) and "exp_inf" (u). Source: Kingma and Ba 2015, "Adam: A Method for Stochastic
     Optimization", algorithm 2.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([3.0, -2.0], requires_grad=True)
+    >>> optimizer = Adamax([x], lr=0.1)
+    >>> for _ in range(3):
+    ...     optimizer.zero_grad()
+    ...     (x * x).sum().backward()
+    ...     optimizer.step()
+    >>> x
+    tensor([ 2.7050, -1.7076], requires_grad=True)
     """
 
     def __init__(

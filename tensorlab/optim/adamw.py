@@ -12,6 +12,16 @@ class AdamW(Adam):
 
     Parameters are Adam's, but `weight_decay` starts at 0.01.
     Source: Loshchilov and Hutter 2019, "Decoupled Weight Decay Regularization", algorithm 2.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([3.0, -2.0], requires_grad=True)
+    >>> optimizer = AdamW([x], lr=0.1, weight_decay=0.5)
+    >>> x.grad = tensorlab.zeros(2)  # the weights shrink without a gradient
+    >>> optimizer.step()
+    >>> x
+    tensor([ 2.8500, -1.9000], requires_grad=True)
     """
 
     def __init__(

@@ -38,6 +38,20 @@ class ASGD(FormulaOptimizer):
     -----
     state[p] has "step", "eta", "mu" and "ax" (a).
     Source: Polyak and Juditsky 1992, "Acceleration of Stochastic Approximation by Averaging".
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([3.0, -2.0], requires_grad=True)
+    >>> optimizer = ASGD([x], lr=0.1, t0=0)
+    >>> for _ in range(3):
+    ...     optimizer.zero_grad()
+    ...     (x * x).sum().backward()
+    ...     optimizer.step()
+    >>> x
+    tensor([ 1.5360, -1.0240], requires_grad=True)
+    >>> optimizer.state[x]["ax"]  # the mean over the steps
+    tensor([ 1.7280, -1.1520])
     """
 
     _scalars = "step", "eta", "mu"

@@ -45,6 +45,21 @@ class LBFGS(Optimizer):
     state[first parameter] has "func_evals", "n_iter", "d", "t", "old_dirs" (y), "old_stps" (s), "ro" (1 / y s),
     "H_diag", "al", "prev_flat_grad" and "prev_loss".
     Source: Nocedal and Wright 2006, "Numerical Optimization", algorithm 7.4.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([3.0, -2.0], requires_grad=True)
+    >>> optimizer = LBFGS([x], lr=1, line_search_fn="strong_wolfe")
+    >>> def closure():
+    ...     optimizer.zero_grad()
+    ...     loss = ((x - tensorlab.tensor([1.0, 2.0])) ** 4).sum()
+    ...     loss.backward()
+    ...     return loss
+    >>> for _ in range(5):
+    ...     loss = optimizer.step(closure)
+    >>> tensorlab.allclose(x, tensorlab.tensor([1.0, 2.0]), atol=0.05)
+    True
     """
 
     def __init__(

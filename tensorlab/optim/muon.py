@@ -42,6 +42,16 @@ class Muon(FormulaOptimizer):
     -----
     state[p]["momentum_buffer"] is m. The iteration runs in bfloat16, as in PyTorch.
     Source: Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks".
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> weight = tensorlab.zeros(2, 2, requires_grad=True)
+    >>> weight.grad = tensorlab.tensor([[100.0, 0.0], [0.0, 1.0]])
+    >>> optimizer = Muon([weight], lr=0.1)
+    >>> optimizer.step()
+    >>> weight[0, 0].item() / weight[1, 1].item() < 2  # the directions count alike, whatever their gradients
+    True
     """
 
     def __init__(

@@ -49,6 +49,18 @@ class NAdam(FormulaOptimizer):
     -----
     state[p] has "step", "mu_product" (C), "exp_avg" (m) and "exp_avg_sq" (v).
     Source: Dozat 2016, "Incorporating Nesterov Momentum into Adam", algorithm 8.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([3.0, -2.0], requires_grad=True)
+    >>> optimizer = NAdam([x], lr=0.1)
+    >>> for _ in range(3):
+    ...     optimizer.zero_grad()
+    ...     (x * x).sum().backward()
+    ...     optimizer.step()
+    >>> x
+    tensor([ 2.7459, -1.7475], requires_grad=True)
     """
 
     _scalars = "step", "mu_product"

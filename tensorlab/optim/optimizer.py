@@ -119,6 +119,24 @@ class Optimizer:
     -----
     A subclass defines `update_group(group)`, which changes the parameters of one group that have a
     gradient.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> class SignDescent(Optimizer):
+    ...     def __init__(self, params, lr):
+    ...         super().__init__(params, {"lr": lr})
+    ...
+    ...     def update_group(self, group):
+    ...         for param in group["params"]:
+    ...             if param.grad is not None:
+    ...                 with tensorlab.no_grad():
+    ...                     param -= group["lr"] * param.grad.sign()
+    >>> x = tensorlab.tensor([3.0, -2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> SignDescent([x], lr=0.5).step()
+    >>> x
+    tensor([ 2.5000, -1.5000], requires_grad=True)
     """
 
     _is_stepping = False

@@ -53,6 +53,18 @@ class RAdam(FormulaOptimizer):
     -----
     state[p] has "step", "exp_avg" (m) and "exp_avg_sq" (v). Source: Liu et al. 2020, "On the Variance of the Adaptive
     Learning Rate and Beyond", algorithm 2.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([3.0, -2.0], requires_grad=True)
+    >>> optimizer = RAdam([x], lr=0.1)
+    >>> for _ in range(3):
+    ...     optimizer.zero_grad()
+    ...     (x * x).sum().backward()
+    ...     optimizer.step()
+    >>> x
+    tensor([ 1.3869, -0.9246], requires_grad=True)
     """
 
     def __init__(

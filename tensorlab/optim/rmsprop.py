@@ -36,6 +36,18 @@ class RMSprop(Optimizer):
     state[p] has "step", "square_avg" (v), and where they are used "grad_avg" (m) and
     "momentum_buffer" (u).  Source: Tieleman and Hinton 2012, "Lecture 6.5: RMSprop"; centered:
     Graves 2013, "Generating Sequences With Recurrent Neural Networks", equations 38 to 45.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([3.0, -2.0], requires_grad=True)
+    >>> optimizer = RMSprop([x], lr=0.1)
+    >>> for _ in range(3):
+    ...     optimizer.zero_grad()
+    ...     (x * x).sum().backward()
+    ...     optimizer.step()
+    >>> x
+    tensor([ 1.0690, -0.3097], requires_grad=True)
     """
 
     _scalars = ("step",)

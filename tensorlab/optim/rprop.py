@@ -37,6 +37,19 @@ class Rprop(FormulaOptimizer):
     -----
     state[p] has "step", "prev" (h) and "step_size" (d). For whole data sets, not for small batches.
     Source: Riedmiller and Braun 1993, "A Direct Adaptive Method for Faster Backpropagation Learning".
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([3.0, -2.0], requires_grad=True)
+    >>> optimizer = Rprop([x], lr=0.1)
+    >>> for gradient in (5.0, 0.01, 7.0):  # only signs count, and steps grow while they stay
+    ...     x.grad = tensorlab.full((2,), gradient)
+    ...     optimizer.step()
+    ...     print(x.tolist())
+    [2.9000000953674316, -2.0999999046325684]
+    [2.7800002098083496, -2.2199997901916504]
+    [2.636000156402588, -2.363999843597412]
     """
 
     def __init__(

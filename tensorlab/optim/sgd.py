@@ -38,6 +38,18 @@ class SGD(Optimizer):
     -----
     state[p]["momentum_buffer"] is v.  Source: Sutskever et al. 2013, "On the importance of
     initialization and momentum in deep learning", section 2; with lr outside of v, as in PyTorch.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([3.0, -2.0], requires_grad=True)
+    >>> optimizer = SGD([x], lr=0.1, momentum=0.9)
+    >>> for _ in range(3):
+    ...     optimizer.zero_grad()
+    ...     (x * x).sum().backward()
+    ...     optimizer.step()
+    >>> x
+    tensor([ 0.1860, -0.1240], requires_grad=True)
     """
 
     def __init__(

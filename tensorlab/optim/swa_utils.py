@@ -107,6 +107,25 @@ class AveragedModel(Module):
     -----
     Source: Izmailov et al. 2018, "Averaging Weights Leads to Wider Optima and Better Generalization"; with
     `multi_avg_fn=get_ema_multi_avg_fn()`, the exponential average of Polyak 1992.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> model = tensorlab.nn.Linear(1, 1, bias=False)
+    >>> average = AveragedModel(model)
+    >>> for value in (1.0, 2.0, 6.0):
+    ...     with tensorlab.no_grad():
+    ...         model.weight.fill_(value)
+    ...     average.update_parameters(model)
+    Parameter containing:
+    tensor([[1.]], requires_grad=True)
+    Parameter containing:
+    tensor([[2.]], requires_grad=True)
+    Parameter containing:
+    tensor([[6.]], requires_grad=True)
+    >>> average.module.weight
+    Parameter containing:
+    tensor([[3.]], requires_grad=True)
     """
 
     def __init__(self, model, device=None, avg_fn=None, multi_avg_fn=None, use_buffers=False):
@@ -195,6 +214,17 @@ class SWALR(LRScheduler):
     ------
     ValueError
         If the strategy is not known, or `anneal_epochs` is negative or not an int.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> optimizer = tensorlab.optim.SGD([tensorlab.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = SWALR(optimizer, swa_lr=0.2, anneal_epochs=2, anneal_strategy="linear")
+    >>> for epoch in range(4):
+    ...     print(round(optimizer.param_groups[0]["lr"], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    1.0 0.6 0.2 0.2
     """
 
     def __init__(self, optimizer, swa_lr, anneal_epochs=10, anneal_strategy="cos", last_epoch=-1):

@@ -95,6 +95,19 @@ class LRScheduler:
     A scheduler that is made to go on sets the rate of its epoch, whether the optimizer has that already (it was loaded
     after `scheduler.step()`), that of the epoch before (it was loaded before) or the initial one. A rate that is none
     of these has been changed by something else, and is changed further.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> class Halving(LRScheduler):
+    ...     def get_lr(self):
+    ...         return [rate * 0.5**self.last_epoch for rate in self.base_lrs]
+    >>> optimizer = tensorlab.optim.SGD([tensorlab.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = Halving(optimizer)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.5]
     """
 
     _before = None  # what the groups had before the scheduler was made, until a state is loaded

@@ -48,6 +48,17 @@ class LambdaLR(_ByFunction):
     optimizer : Optimizer
     lr_lambda : function from epoch to factor, or a list of them, one for each group
     last_epoch : int
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> optimizer = tensorlab.optim.SGD([tensorlab.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
+    >>> for epoch in range(5):
+    ...     print(round(scheduler.get_last_lr()[0], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    1.0 0.5 0.333 0.25 0.2
     """
 
     def get_lr(self):
@@ -60,6 +71,17 @@ class MultiplicativeLR(_ByFunction):
     """The rate of the epoch before times a function of the epoch; parameters as for LambdaLR.
 
     Raises TypeError if `lr_lambda` is not callable.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> optimizer = tensorlab.optim.SGD([tensorlab.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = MultiplicativeLR(optimizer, lambda epoch: 0.5)
+    >>> for epoch in range(5):
+    ...     print(round(scheduler.get_last_lr()[0], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    1.0 0.5 0.25 0.125 0.062
     """
 
     def __init__(self, optimizer, lr_lambda, last_epoch=-1):

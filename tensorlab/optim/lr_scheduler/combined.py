@@ -81,6 +81,19 @@ class SequentialLR(_Combined):
     ------
     ValueError
         If there are not as many milestones, or a scheduler belongs to another optimizer or needs what was measured.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.optim.lr_scheduler import ExponentialLR, LinearLR
+    >>> optimizer = tensorlab.optim.SGD([tensorlab.zeros(1, requires_grad=True)], lr=1.0)
+    >>> warmup = LinearLR(optimizer, start_factor=0.5, total_iters=2)
+    >>> scheduler = SequentialLR(optimizer, [warmup, ExponentialLR(optimizer, gamma=0.5)], [2])
+    >>> for epoch in range(5):
+    ...     print(round(scheduler.get_last_lr()[0], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0.5 0.75 1.0 0.5 0.25
     """
 
     def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
@@ -140,6 +153,19 @@ class ChainedScheduler(_Combined):
     ------
     ValueError
         If there is none, or one belongs to another optimizer or needs what was measured.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.optim.lr_scheduler import ConstantLR, ExponentialLR
+    >>> optimizer = tensorlab.optim.SGD([tensorlab.zeros(1, requires_grad=True)], lr=1.0)
+    >>> halved = ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> scheduler = ChainedScheduler([halved, ExponentialLR(optimizer, gamma=0.5)])
+    >>> for epoch in range(4):
+    ...     print(round(scheduler.get_last_lr()[0], 4), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0.5 0.25 0.25 0.125
     """
 
     def __init__(self, schedulers, optimizer=None):

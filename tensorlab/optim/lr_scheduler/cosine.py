@@ -15,6 +15,17 @@ class CosineAnnealingLR(LRScheduler):
     Each rate follows from the one before, except at the end of a wave.
     Source: Loshchilov and Hutter 2017, "SGDR: Stochastic Gradient Descent with Warm Restarts",
     equation 5, without the restarts.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> optimizer = tensorlab.optim.SGD([tensorlab.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = CosineAnnealingLR(optimizer, T_max=4)
+    >>> for epoch in range(5):
+    ...     print(round(scheduler.get_last_lr()[0], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    1.0 0.854 0.5 0.146 0.0
     """
 
     def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
@@ -64,6 +75,17 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     Notes
     -----
     Source: Loshchilov and Hutter 2017, "SGDR: Stochastic Gradient Descent with Warm Restarts", section 3.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> optimizer = tensorlab.optim.SGD([tensorlab.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = CosineAnnealingWarmRestarts(optimizer, T_0=2, T_mult=2)
+    >>> for epoch in range(7):
+    ...     print(round(scheduler.get_last_lr()[0], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    1.0 0.5 1.0 0.854 0.5 0.146 1.0
     """
 
     def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1):

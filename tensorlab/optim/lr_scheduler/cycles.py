@@ -61,6 +61,17 @@ class CyclicLR(_WithMomentum):
     Notes
     -----
     Source: Smith 2017, "Cyclical Learning Rates for Training Neural Networks".
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> optimizer = tensorlab.optim.SGD([tensorlab.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = CyclicLR(optimizer, base_lr=0.1, max_lr=0.5, step_size_up=2, cycle_momentum=False)
+    >>> for epoch in range(6):
+    ...     print(round(scheduler.get_last_lr()[0], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0.1 0.3 0.5 0.3 0.1 0.3
     """
 
     def __init__(
@@ -190,6 +201,17 @@ class OneCycleLR(_WithMomentum):
     Notes
     -----
     Source: Smith and Topin 2019, "Super-Convergence: Very Fast Training of Neural Networks Using Large Learning Rates".
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> optimizer = tensorlab.optim.SGD([tensorlab.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = OneCycleLR(optimizer, max_lr=1.0, total_steps=5, cycle_momentum=False)
+    >>> for epoch in range(5):
+    ...     print(round(scheduler.get_last_lr()[0], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0.04 0.95 0.611 0.188 0.0
     """
 
     def __init__(

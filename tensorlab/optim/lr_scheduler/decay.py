@@ -38,7 +38,19 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """The rate times gamma at each epoch in `milestones`."""
+    """The rate times gamma at each epoch in `milestones`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> optimizer = tensorlab.optim.SGD([tensorlab.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = MultiStepLR(optimizer, milestones=[1, 3])
+    >>> for epoch in range(5):
+    ...     print(round(scheduler.get_last_lr()[0], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    1.0 0.1 0.1 0.01 0.01
+    """
 
     def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
         self.milestones = Counter(milestones)
@@ -57,7 +69,19 @@ class MultiStepLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """The rate times gamma every epoch."""
+    """The rate times gamma every epoch.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> optimizer = tensorlab.optim.SGD([tensorlab.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = ExponentialLR(optimizer, gamma=0.5)
+    >>> for epoch in range(5):
+    ...     print(round(scheduler.get_last_lr()[0], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    1.0 0.5 0.25 0.125 0.062
+    """
 
     def __init__(self, optimizer, gamma, last_epoch=-1):
         self.gamma = gamma
@@ -77,6 +101,17 @@ class ConstantLR(LRScheduler):
     """The initial rate times `factor` for the first `total_iters` epochs.
 
     Raises ValueError if `factor` is not from 0 to 1.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> optimizer = tensorlab.optim.SGD([tensorlab.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> for epoch in range(5):
+    ...     print(round(scheduler.get_last_lr()[0], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0.5 0.5 1.0 1.0 1.0
     """
 
     def __init__(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1):
@@ -113,6 +148,17 @@ class LinearLR(LRScheduler):
     ------
     ValueError
         If a factor is out of its range.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> optimizer = tensorlab.optim.SGD([tensorlab.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = LinearLR(optimizer, start_factor=0.5, total_iters=2)
+    >>> for epoch in range(5):
+    ...     print(round(scheduler.get_last_lr()[0], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0.5 0.75 1.0 1.0 1.0
     """
 
     def __init__(
@@ -145,7 +191,19 @@ class LinearLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """The initial rate times (1 - epoch / total_iters) to a power, and 0 from `total_iters` on."""
+    """The initial rate times (1 - epoch / total_iters) to a power, and 0 from `total_iters` on.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> optimizer = tensorlab.optim.SGD([tensorlab.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = PolynomialLR(optimizer, total_iters=4, power=2)
+    >>> for epoch in range(5):
+    ...     print(round(scheduler.get_last_lr()[0], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    1.0 0.562 0.25 0.062 0.0
+    """
 
     def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
         self.total_iters = total_iters

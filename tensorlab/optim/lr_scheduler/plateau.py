@@ -27,6 +27,17 @@ class ReduceLROnPlateau(LRScheduler):
     ------
     ValueError
         If `factor` is 1 or more, a mode is not known, or there are not as many `min_lr` as groups.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> optimizer = tensorlab.optim.SGD([tensorlab.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = ReduceLROnPlateau(optimizer, factor=0.5, patience=1)
+    >>> for loss in (5.0, 4.0, 4.0, 4.0, 4.0):
+    ...     optimizer.step()
+    ...     scheduler.step(loss)
+    ...     print(optimizer.param_groups[0]["lr"], end=" ")
+    1.0 1.0 1.0 0.5 0.5
     """
 
     def __init__(
