@@ -42,7 +42,20 @@ __all__ = [
 
 # ---------------------------------------------------------------- the usual ones
 class ReLU(Module):
-    """max(x, 0) of each element, with `inplace` written over the input."""
+    """max(x, 0) of each element, with `inplace` written over the input.
+
+    Called with a floating tensor of any shape; returns one of the same shape.
+
+    Parameters
+    ----------
+    inplace : bool, whether to write over the input
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> ReLU()(tensorlab.tensor([-2.0, 0.0, 2.0]))
+    tensor([0., 0., 2.])
+    """
 
     def __init__(self, inplace=False):
         super().__init__()
@@ -56,14 +69,32 @@ class ReLU(Module):
 
 
 class Tanh(Module):
-    """Hyperbolic tangent of each element."""
+    """Hyperbolic tangent of each element.
+
+    Called with a floating tensor of any shape; returns one of the same shape.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> Tanh()(tensorlab.tensor([-2.0, 0.0, 2.0]))
+    tensor([-0.9640,  0.0000,  0.9640])
+    """
 
     def forward(self, input):
         return F.tanh(input)
 
 
 class Sigmoid(Module):
-    """1 / (1 + exp(-x)) of each element."""
+    """1 / (1 + exp(-x)) of each element.
+
+    Called with a floating tensor of any shape; returns one of the same shape.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> Sigmoid()(tensorlab.tensor([-2.0, 0.0, 2.0]))
+    tensor([0.1192, 0.5000, 0.8808])
+    """
 
     def forward(self, input):
         return F.sigmoid(input)
@@ -72,6 +103,8 @@ class Sigmoid(Module):
 class GELU(Module):
     """x * Phi(x) of each element, Phi being the standard normal distribution function.
 
+    Called with a floating tensor of any shape; returns one of the same shape.
+
     Parameters
     ----------
     approximate : "none", or "tanh" for the approximation by a tanh
@@ -79,6 +112,12 @@ class GELU(Module):
     Notes
     -----
     Source: Hendrycks and Gimpel 2016, "Gaussian Error Linear Units", section 2.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> GELU()(tensorlab.tensor([-2.0, 0.0, 2.0]))
+    tensor([-0.0455,  0.0000,  1.9545])
     """
 
     def __init__(self, approximate="none"):
@@ -93,7 +132,21 @@ class GELU(Module):
 
 
 class Softmax(Module):
-    """exp(x) / sum(exp(x)) along dimension `dim`: positive numbers that sum to 1."""
+    """exp(x) / sum(exp(x)) along dimension `dim`: positive numbers that sum to 1.
+
+    Called with a floating tensor of any shape; returns one of the same shape.
+
+    Parameters
+    ----------
+    dim : int, along which the results sum to 1; None chooses one, with a warning
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> Softmax(dim=1)(tensorlab.tensor([[0.0, 0.0], [0.0, 1.0]]))
+    tensor([[0.5000, 0.5000],
+            [0.2689, 0.7311]])
+    """
 
     def __init__(self, dim=None):
         super().__init__()
@@ -109,10 +162,18 @@ class Softmax(Module):
 class Softmax2d(Module):
     """The softmax over the channels of each pixel; input of shape (channels, height, width), with a batch or without.
 
+    Called with images, shape (batch, channels, height, width) or without batch.
+
     Raises
     ------
     ValueError
         If the input has another number of dimensions.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> Softmax2d()(tensorlab.zeros(1, 4, 2, 2))[0, :, 0, 0]
+    tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
 
     def forward(self, input):
@@ -124,7 +185,21 @@ class Softmax2d(Module):
 
 
 class LogSoftmax(Module):
-    """log of the softmax along dimension `dim`, computed without overflow."""
+    """log of the softmax along dimension `dim`, computed without overflow.
+
+    Called with a floating tensor of any shape; returns one of the same shape.
+
+    Parameters
+    ----------
+    dim : int, along which the exponentials sum to 1; None chooses one, with a warning
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> LogSoftmax(dim=1)(tensorlab.tensor([[0.0, 0.0], [0.0, 1.0]]))
+    tensor([[-0.6931, -0.6931],
+            [-1.3133, -0.3133]])
+    """
 
     def __init__(self, dim=None):
         super().__init__()
@@ -141,7 +216,20 @@ class LogSoftmax(Module):
 class ELU(Module):
     """x above 0, alpha * (exp(x) - 1) below; with `inplace` written over the input.
 
+    Called with a floating tensor of any shape; returns one of the same shape.
+
     Source: Clevert, Unterthiner and Hochreiter 2016, "Exponential Linear Units", equation 15.
+
+    Parameters
+    ----------
+    alpha : float, what it goes to far below 0
+    inplace : bool, whether to write over the input
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> ELU()(tensorlab.tensor([-2.0, 0.0, 2.0]))
+    tensor([-0.8647,  0.0000,  2.0000])
     """
 
     def __init__(self, alpha=1.0, inplace=False):
@@ -157,7 +245,21 @@ class ELU(Module):
 
 
 class CELU(Module):
-    """x above 0, alpha * (exp(x / alpha) - 1) below: an ELU without a kink for any alpha."""
+    """x above 0, alpha * (exp(x / alpha) - 1) below: an ELU without a kink for any alpha.
+
+    Called with a floating tensor of any shape; returns one of the same shape.
+
+    Parameters
+    ----------
+    alpha : float, what it goes to far below 0
+    inplace : bool, whether to write over the input
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> CELU(alpha=0.5)(tensorlab.tensor([-2.0, 0.0, 2.0]))
+    tensor([-0.4908,  0.0000,  2.0000])
+    """
 
     def __init__(self, alpha=1.0, inplace=False):
         super().__init__()
@@ -174,7 +276,19 @@ class CELU(Module):
 class SELU(Module):
     """A scaled ELU whose numbers keep mean 0 and variance 1 from layer to layer.
 
+    Called with a floating tensor of any shape; returns one of the same shape.
+
     Source: Klambauer et al. 2017, "Self-Normalizing Neural Networks", equation 2.
+
+    Parameters
+    ----------
+    inplace : bool, whether to write over the input
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> SELU()(tensorlab.tensor([-2.0, 0.0, 2.0]))
+    tensor([-1.5202,  0.0000,  2.1014])
     """
 
     def __init__(self, inplace=False):
@@ -189,7 +303,20 @@ class SELU(Module):
 
 
 class SiLU(Module):
-    """x * sigmoid(x) of each element, with `inplace` written over the input."""
+    """x * sigmoid(x) of each element, with `inplace` written over the input.
+
+    Called with a floating tensor of any shape; returns one of the same shape.
+
+    Parameters
+    ----------
+    inplace : bool, whether to write over the input
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> SiLU()(tensorlab.tensor([-2.0, 0.0, 2.0]))
+    tensor([-0.2384,  0.0000,  1.7616])
+    """
 
     def __init__(self, inplace=False):
         super().__init__()
@@ -203,7 +330,20 @@ class SiLU(Module):
 
 
 class Mish(Module):
-    """x * tanh(softplus(x)) of each element, with `inplace` written over the input."""
+    """x * tanh(softplus(x)) of each element, with `inplace` written over the input.
+
+    Called with a floating tensor of any shape; returns one of the same shape.
+
+    Parameters
+    ----------
+    inplace : bool, whether to write over the input
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> Mish()(tensorlab.tensor([-2.0, 0.0, 2.0]))
+    tensor([-0.2525,  0.0000,  1.9440])
+    """
 
     def __init__(self, inplace=False):
         super().__init__()
@@ -217,7 +357,21 @@ class Mish(Module):
 
 
 class Softplus(Module):
-    """log(1 + exp(beta * x)) / beta: a smooth ReLU; x itself where beta * x is above `threshold`."""
+    """log(1 + exp(beta * x)) / beta: a smooth ReLU; x itself where beta * x is above `threshold`.
+
+    Called with a floating tensor of any shape; returns one of the same shape.
+
+    Parameters
+    ----------
+    beta : float, how sharply it bends
+    threshold : float, above which x * beta is taken as it is
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> Softplus()(tensorlab.tensor([-2.0, 0.0, 2.0]))
+    tensor([0.1269, 0.6931, 2.1269])
+    """
 
     def __init__(self, beta=1.0, threshold=20.0):
         super().__init__()
@@ -232,28 +386,68 @@ class Softplus(Module):
 
 
 class Softsign(Module):
-    """x / (1 + abs(x)) of each element."""
+    """x / (1 + abs(x)) of each element.
+
+    Called with a floating tensor of any shape; returns one of the same shape.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> Softsign()(tensorlab.tensor([-2.0, 0.0, 2.0]))
+    tensor([-0.6667,  0.0000,  0.6667])
+    """
 
     def forward(self, input):
         return F.softsign(input)
 
 
 class LogSigmoid(Module):
-    """log(sigmoid(x)) of each element, computed without overflow."""
+    """log(sigmoid(x)) of each element, computed without overflow.
+
+    Called with a floating tensor of any shape; returns one of the same shape.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> LogSigmoid()(tensorlab.tensor([-2.0, 0.0, 2.0]))
+    tensor([-2.1269, -0.6931, -0.1269])
+    """
 
     def forward(self, input):
         return F.logsigmoid(input)
 
 
 class Tanhshrink(Module):
-    """x - tanh(x) of each element."""
+    """x - tanh(x) of each element.
+
+    Called with a floating tensor of any shape; returns one of the same shape.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> Tanhshrink()(tensorlab.tensor([-2.0, 0.0, 2.0]))
+    tensor([-1.0360,  0.0000,  1.0360])
+    """
 
     def forward(self, input):
         return F.tanhshrink(input)
 
 
 class Softmin(Module):
-    """exp(-x) / sum(exp(-x)) along dimension `dim`: the smallest gets most."""
+    """exp(-x) / sum(exp(-x)) along dimension `dim`: the smallest gets most.
+
+    Called with a floating tensor of any shape; returns one of the same shape.
+
+    Parameters
+    ----------
+    dim : int, along which the results sum to 1; None chooses one, with a warning
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> Softmin(dim=0)(tensorlab.tensor([0.0, 1.0]))
+    tensor([0.7311, 0.2689])
+    """
 
     def __init__(self, dim=None):
         super().__init__()
@@ -269,7 +463,25 @@ class Softmin(Module):
 class GLU(Module):
     """The first half of dimension `dim` times the sigmoid of the second half.
 
+    Called with a tensor whose dimension `dim` has an even size; returns one of half the
+    size there.
+
     Source: Dauphin et al. 2017, "Language Modeling with Gated Convolutional Networks", section 2.
+
+    Parameters
+    ----------
+    dim : int, the dimension that is split
+
+    Raises
+    ------
+    ShapeError
+        If the size is odd.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> GLU()(tensorlab.tensor([1.0, 2.0, 0.0, 100.0]))
+    tensor([0.5000, 2.0000])
     """
 
     def __init__(self, dim=-1):
@@ -285,7 +497,21 @@ class GLU(Module):
 
 # ---------------------------------------------------------------- piecewise linear ones
 class LeakyReLU(Module):
-    """x above 0, negative_slope * x below; with `inplace` written over the input."""
+    """x above 0, negative_slope * x below; with `inplace` written over the input.
+
+    Called with a floating tensor of any shape; returns one of the same shape.
+
+    Parameters
+    ----------
+    negative_slope : float, the slope below 0
+    inplace : bool, whether to write over the input
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> LeakyReLU(0.1)(tensorlab.tensor([-2.0, 0.0, 2.0]))
+    tensor([-0.2000,  0.0000,  2.0000])
+    """
 
     def __init__(self, negative_slope=0.01, inplace=False):
         super().__init__()
@@ -300,7 +526,20 @@ class LeakyReLU(Module):
 
 
 class ReLU6(Module):
-    """min(max(x, 0), 6) of each element, with `inplace` written over the input."""
+    """min(max(x, 0), 6) of each element, with `inplace` written over the input.
+
+    Called with a floating tensor of any shape; returns one of the same shape.
+
+    Parameters
+    ----------
+    inplace : bool, whether to write over the input
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> ReLU6()(tensorlab.tensor([-2.0, 3.0, 8.0]))
+    tensor([0., 3., 6.])
+    """
 
     def __init__(self, inplace=False):
         super().__init__()
@@ -324,7 +563,21 @@ def _renamed(old, given, name, value):
 
 
 class Hardtanh(Module):
-    """x, but no less than min_val and no more than max_val; min_value and max_value are older names for them."""
+    """x, but no less than min_val and no more than max_val; min_value and max_value are older names for them.
+
+    Called with a floating tensor of any shape; returns one of the same shape.
+
+    Parameters
+    ----------
+    min_val, max_val : float, the least and the greatest result
+    inplace : bool, whether to write over the input
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> Hardtanh(-1.0, 1.5)(tensorlab.tensor([-2.0, 0.0, 2.0]))
+    tensor([-1.0000,  0.0000,  1.5000])
+    """
 
     def __init__(self, min_val=-1.0, max_val=1.0, inplace=False, min_value=None, max_value=None):
         super().__init__()
@@ -342,7 +595,20 @@ class Hardtanh(Module):
 
 
 class Hardsigmoid(Module):
-    """0 below -3, 1 above 3, a straight line between."""
+    """0 below -3, 1 above 3, a straight line between.
+
+    Called with a floating tensor of any shape; returns one of the same shape.
+
+    Parameters
+    ----------
+    inplace : bool, whether to write over the input
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> Hardsigmoid()(tensorlab.tensor([-4.0, 0.0, 1.5]))
+    tensor([0.0000, 0.5000, 0.7500])
+    """
 
     def __init__(self, inplace=False):
         super().__init__()
@@ -355,7 +621,19 @@ class Hardsigmoid(Module):
 class Hardswish(Module):
     """x * hardsigmoid(x) of each element.
 
+    Called with a floating tensor of any shape; returns one of the same shape.
+
     Source: Howard et al. 2019, "Searching for MobileNetV3", section 5.2.
+
+    Parameters
+    ----------
+    inplace : bool, whether to write over the input
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> Hardswish()(tensorlab.tensor([-4.0, 0.0, 1.5]))
+    tensor([-0.0000, 0.0000, 1.1250])
     """
 
     def __init__(self, inplace=False):
@@ -367,7 +645,20 @@ class Hardswish(Module):
 
 
 class Hardshrink(Module):
-    """x, but 0 where abs(x) is no more than lambd."""
+    """x, but 0 where abs(x) is no more than lambd.
+
+    Called with a floating tensor of any shape; returns one of the same shape.
+
+    Parameters
+    ----------
+    lambd : float, the largest size that becomes 0
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> Hardshrink(0.5)(tensorlab.tensor([-2.0, 0.3, 2.0]))
+    tensor([-2.,  0.,  2.])
+    """
 
     def __init__(self, lambd=0.5):
         super().__init__()
@@ -381,7 +672,20 @@ class Hardshrink(Module):
 
 
 class Softshrink(Module):
-    """x brought nearer to 0 by lambd, and 0 where that would cross it."""
+    """x brought nearer to 0 by lambd, and 0 where that would cross it.
+
+    Called with a floating tensor of any shape; returns one of the same shape.
+
+    Parameters
+    ----------
+    lambd : float, 0 or more, what is taken off
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> Softshrink(0.5)(tensorlab.tensor([-2.0, 0.3, 2.0]))
+    tensor([-1.5000,  0.0000,  1.5000])
+    """
 
     def __init__(self, lambd=0.5):
         super().__init__()
@@ -395,7 +699,22 @@ class Softshrink(Module):
 
 
 class Threshold(Module):
-    """x where it is above `threshold`, `value` elsewhere; with `inplace` written over the input."""
+    """x where it is above `threshold`, `value` elsewhere; with `inplace` written over the input.
+
+    Called with a floating tensor of any shape; returns one of the same shape.
+
+    Parameters
+    ----------
+    threshold : float, up to which elements are replaced
+    value : float, what replaces them
+    inplace : bool, whether to write over the input
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> Threshold(1.0, 9.0)(tensorlab.tensor([-2.0, 1.0, 2.0]))
+    tensor([9., 9., 2.])
+    """
 
     def __init__(self, threshold, value, inplace=False):
         super().__init__()
@@ -414,6 +733,9 @@ class Threshold(Module):
 class PReLU(Module):
     """x above 0, a learned multiple of it below.
 
+    Called with a tensor whose dimension 1 holds the channels, if there are several slopes;
+    returns one of its shape.
+
     Parameters
     ----------
     num_parameters : int, one slope for all, or one for each channel
@@ -424,6 +746,12 @@ class PReLU(Module):
     Notes
     -----
     Source: He et al. 2015, "Delving Deep into Rectifiers", equation 1.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> PReLU()(tensorlab.tensor([-2.0, 0.0, 2.0]))
+    tensor([-0.5000,  0.0000,  2.0000], grad_fn=<LeakyReluBackward0>)
     """
 
     def __init__(self, num_parameters=1, init=0.25, device=None, dtype=None):
@@ -447,7 +775,20 @@ class PReLU(Module):
 class RReLU(Module):
     """x above 0, a multiple of it below: in training by random slopes from `lower` to `upper`, else by their mean.
 
+    Called with a floating tensor of any shape; returns one of the same shape.
+
     Source: Xu et al. 2015, "Empirical Evaluation of Rectified Activations in Convolutional Network", section 3.4.
+
+    Parameters
+    ----------
+    lower, upper : float, the slope below 0 is drawn between them; in evaluation it is their mean
+    inplace : bool, whether to write over the input
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> RReLU().eval()(tensorlab.tensor([-2.0, 0.0, 2.0]))
+    tensor([-0.4583,  0.0000,  2.0000])
     """
 
     def __init__(self, lower=1.0 / 8, upper=1.0 / 3, inplace=False):

@@ -129,6 +129,17 @@ class BatchNorm1d(_BatchNorm):
     -----
     Called with (batch, channels) or (batch, channels, length).
     Source: Ioffe and Szegedy 2015, "Batch Normalization", algorithms 1 and 2.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = BatchNorm1d(3)
+    >>> x = tensorlab.randn(8, 3, 10) * 5 + 2
+    >>> y = layer(x)
+    >>> bool(y.mean().abs() < 1e-5), round(y.var(correction=0).item(), 3)
+    (True, 1.0)
+    >>> layer.num_batches_tracked
+    tensor(1)
     """
 
     dims = (2, 3)
@@ -136,14 +147,54 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """BatchNorm1d for images, (batch, channels, height, width)."""
+    """BatchNorm1d for images, (batch, channels, height, width).
+
+    Parameters
+    ----------
+    num_features : int, the channels
+    eps : float, added to the variance
+    momentum : float, the share of a new batch in the running statistics; None takes the mean of all
+    affine : bool, whether to scale and shift each channel
+    track_running_stats : bool, whether evaluation uses what training has measured
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = BatchNorm2d(3)
+    >>> x = tensorlab.randn(8, 3, 4, 4) * 5 + 2
+    >>> y = layer(x)
+    >>> bool(y.mean().abs() < 1e-5), round(y.var(correction=0).item(), 3)
+    (True, 1.0)
+    >>> layer.num_batches_tracked
+    tensor(1)
+    """
 
     dims = (4,)
     axes = "(batch, channels, height, width)"
 
 
 class BatchNorm3d(_BatchNorm):
-    """BatchNorm1d for volumes, (batch, channels, depth, height, width)."""
+    """BatchNorm1d for volumes, (batch, channels, depth, height, width).
+
+    Parameters
+    ----------
+    num_features : int, the channels
+    eps : float, added to the variance
+    momentum : float, the share of a new batch in the running statistics; None takes the mean of all
+    affine : bool, whether to scale and shift each channel
+    track_running_stats : bool, whether evaluation uses what training has measured
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = BatchNorm3d(3)
+    >>> x = tensorlab.randn(8, 3, 2, 4, 4) * 5 + 2
+    >>> y = layer(x)
+    >>> bool(y.mean().abs() < 1e-5), round(y.var(correction=0).item(), 3)
+    (True, 1.0)
+    >>> layer.num_batches_tracked
+    tensor(1)
+    """
 
     dims = (5,)
     axes = "(batch, channels, depth, height, width)"
@@ -284,6 +335,22 @@ class InstanceNorm1d(_InstanceNorm):
     Parameters are those of BatchNorm1d, but scale, shift and averages are left out unless asked for.
     Called with (batch, channels, length), or without batch.
     Source: Ulyanov, Vedaldi and Lempitsky 2016, "Instance Normalization", equation 4.
+
+    Parameters
+    ----------
+    num_features : int, the channels
+    eps : float, added to the variance
+    momentum : float, the share of a new batch in the running statistics; None takes the mean of all
+    affine : bool, whether to scale and shift each channel
+    track_running_stats : bool, whether evaluation uses what training has measured
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.randn(8, 3, 10) * 5 + 2
+    >>> y = InstanceNorm1d(3)(x)
+    >>> bool(y[0, 0].mean().abs() < 1e-5), round(y[0, 0].var(correction=0).item(), 3)
+    (True, 1.0)
     """
 
     dims = (2, 3)
@@ -291,14 +358,48 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """InstanceNorm1d for images, (batch, channels, height, width), or without batch."""
+    """InstanceNorm1d for images, (batch, channels, height, width), or without batch.
+
+    Parameters
+    ----------
+    num_features : int, the channels
+    eps : float, added to the variance
+    momentum : float, the share of a new batch in the running statistics; None takes the mean of all
+    affine : bool, whether to scale and shift each channel
+    track_running_stats : bool, whether evaluation uses what training has measured
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.randn(8, 3, 4, 4) * 5 + 2
+    >>> y = InstanceNorm2d(3)(x)
+    >>> bool(y[0, 0].mean().abs() < 1e-5), round(y[0, 0].var(correction=0).item(), 3)
+    (True, 1.0)
+    """
 
     dims = (3, 4)
     axes = "(batch, channels, height, width), or without batch"
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """InstanceNorm1d for volumes, (batch, channels, depth, height, width), or without batch."""
+    """InstanceNorm1d for volumes, (batch, channels, depth, height, width), or without batch.
+
+    Parameters
+    ----------
+    num_features : int, the channels
+    eps : float, added to the variance
+    momentum : float, the share of a new batch in the running statistics; None takes the mean of all
+    affine : bool, whether to scale and shift each channel
+    track_running_stats : bool, whether evaluation uses what training has measured
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.randn(8, 3, 2, 4, 4) * 5 + 2
+    >>> y = InstanceNorm3d(3)(x)
+    >>> bool(y[0, 0].mean().abs() < 1e-5), round(y[0, 0].var(correction=0).item(), 3)
+    (True, 1.0)
+    """
 
     dims = (4, 5)
     axes = "(batch, channels, depth, height, width), or without batch"

@@ -195,6 +195,16 @@ class ModuleList(_NumberedModules):
     Parameters
     ----------
     modules : iterable of Modules
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import nn
+    >>> layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
+    >>> len(list(layers.parameters()))
+    6
+    >>> layers[-1]
+    Linear(in_features=4, out_features=4, bias=True)
     """
 
     def __init__(self, modules=()):
@@ -233,6 +243,14 @@ class ModuleDict(Module):
     ------
     KeyError
         If a name is an attribute of modules, such as "train", or has a dot.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import nn
+    >>> choices = nn.ModuleDict({"relu": nn.ReLU(), "tanh": nn.Tanh()})
+    >>> choices["relu"](tensorlab.tensor([-1.0, 1.0]))
+    tensor([0., 1.])
     """
 
     def __init__(self, modules=()):

@@ -191,6 +191,15 @@ class Conv1d(_Forward):
     ----------
     weight : Parameter, shape (out_channels, in_channels / groups, kernel_size)
     bias : Parameter, shape (out_channels,), or None
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = Conv1d(3, 8, kernel_size=3, padding=1, stride=2)
+    >>> layer(tensorlab.zeros(2, 3, 16)).shape
+    tensorlab.Size([2, 8, 8])
+    >>> layer.weight.shape
+    tensorlab.Size([8, 3, 3])
     """
 
     axes = 1
@@ -215,6 +224,15 @@ class Conv3d(_Forward):
     """Correlate volumes, shape (batch, in_channels, depth, height, width), with learned filters.
 
     Parameters are those of Conv1d; sizes are ints, or triples.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = Conv3d(3, 8, kernel_size=3, padding=1, stride=2)
+    >>> layer(tensorlab.zeros(2, 3, 16, 16, 16)).shape
+    tensorlab.Size([2, 8, 8, 8, 8])
+    >>> layer.weight.shape
+    tensorlab.Size([8, 3, 3, 3, 3])
     """
 
     axes = 3
@@ -304,18 +322,41 @@ class ConvTranspose1d(_Transposed):
     ----------
     weight : Parameter, shape (in_channels, out_channels / groups, kernel_size)
     bias : Parameter, shape (out_channels,), or None
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = ConvTranspose1d(8, 3, kernel_size=4, padding=1, stride=2)
+    >>> layer(tensorlab.zeros(2, 8, 8)).shape
+    tensorlab.Size([2, 3, 16])
     """
 
     axes = 1
 
 
 class ConvTranspose2d(_Transposed):
-    """Spread images by learned filters; parameters as for ConvTranspose1d, sizes ints or pairs."""
+    """Spread images by learned filters; parameters as for ConvTranspose1d, sizes ints or pairs.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = ConvTranspose2d(8, 3, kernel_size=4, padding=1, stride=2)
+    >>> layer(tensorlab.zeros(2, 8, 8, 8)).shape
+    tensorlab.Size([2, 3, 16, 16])
+    """
 
     axes = 2
 
 
 class ConvTranspose3d(_Transposed):
-    """Spread volumes by learned filters; parameters as for ConvTranspose1d, sizes ints or triples."""
+    """Spread volumes by learned filters; parameters as for ConvTranspose1d, sizes ints or triples.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = ConvTranspose3d(8, 3, kernel_size=4, padding=1, stride=2)
+    >>> layer(tensorlab.zeros(2, 8, 8, 8, 8)).shape
+    tensorlab.Size([2, 3, 16, 16, 16])
+    """
 
     axes = 3

@@ -96,6 +96,13 @@ class Embedding(_Table):
     ------
     AssertionError
         If `padding_idx` is not an index of the table.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = Embedding(10, 4)
+    >>> layer(tensorlab.tensor([[1, 2, 3], [4, 5, 6]])).shape
+    tensorlab.Size([2, 3, 4])
     """
 
     def __init__(

@@ -7,7 +7,18 @@ __all__ = ["ChannelShuffle", "Flatten", "PixelShuffle", "PixelUnshuffle", "Unfla
 
 
 class Flatten(Module):
-    """Make one dimension of `start_dim` to `end_dim`, all but the batch if not told otherwise."""
+    """Make one dimension of `start_dim` to `end_dim`, all but the batch if not told otherwise.
+
+    Parameters
+    ----------
+    start_dim, end_dim : int, the first and the last dimension that become one
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> Flatten()(tensorlab.zeros(8, 3, 4, 5)).shape
+    tensorlab.Size([8, 60])
+    """
 
     def __init__(self, start_dim=1, end_dim=-1):
         super().__init__()
@@ -28,6 +39,12 @@ class Unflatten(Module):
     ----------
     dim : int, the dimension to split
     unflattened_size : sequence of int, the sizes it becomes; one may be -1
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> Unflatten(1, (3, 4))(tensorlab.zeros(8, 12)).shape
+    tensorlab.Size([8, 3, 4])
     """
 
     def __init__(self, dim, unflattened_size):
@@ -54,6 +71,13 @@ class PixelShuffle(Module):
     Called with `input` of shape (*, channels * upscale_factor**2, height, width).
     Source: Shi et al. 2016, "Real-Time Single Image and Video Super-Resolution Using an Efficient
     Sub-Pixel Convolutional Neural Network", equation 4.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> PixelShuffle(2)(tensorlab.arange(4.0).view(1, 4, 1, 1))
+    tensor([[[[0., 1.],
+              [2., 3.]]]])
     """
 
     def __init__(self, upscale_factor):
@@ -77,6 +101,12 @@ class PixelUnshuffle(Module):
     Notes
     -----
     Called with `input` of shape (*, channels, height * downscale_factor, width * downscale_factor).
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> PixelUnshuffle(2)(tensorlab.arange(4.0).view(1, 1, 2, 2)).flatten(1)
+    tensor([[0., 1., 2., 3.]])
     """
 
     def __init__(self, downscale_factor):
@@ -94,6 +124,16 @@ class ChannelShuffle(Module):
     """Take channels from each of `groups` groups in turn, so that the next convolution's groups see all.
 
     Source: Zhang et al. 2018, "ShuffleNet", section 3.1.
+
+    Parameters
+    ----------
+    groups : int, a divisor of the number of channels
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> ChannelShuffle(2)(tensorlab.arange(4.0).view(1, 4, 1)).flatten()
+    tensor([0., 2., 1., 3.])
     """
 
     def __init__(self, groups):

@@ -29,6 +29,15 @@ class Unfold(_Windows):
     Parameters
     ----------
     kernel_size, dilation, padding, stride : int, or pair of int for height and width
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> Unfold(kernel_size=2)(tensorlab.arange(9.0).view(1, 1, 3, 3))
+    tensor([[[0., 1., 3., 4.],
+             [1., 2., 4., 5.],
+             [3., 4., 6., 7.],
+             [4., 5., 7., 8.]]])
     """
 
     def __init__(self, kernel_size, dilation=1, padding=0, stride=1):
@@ -45,6 +54,15 @@ class Fold(_Windows):
     ----------
     output_size : int, or pair of int, height and width of the images
     kernel_size, dilation, padding, stride : int, or pair of int for height and width
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> columns = tensorlab.ones(1, 4, 4)  # four patches of 2 x 2
+    >>> Fold(output_size=(3, 3), kernel_size=2)(columns)
+    tensor([[[[1., 2., 1.],
+              [2., 4., 2.],
+              [1., 2., 1.]]]])
     """
 
     def __init__(self, output_size, kernel_size, dilation=1, padding=0, stride=1):

@@ -264,37 +264,91 @@ class _LazyTransposed(_LazyConvolution):
 
 
 class LazyConv1d(_LazyForward, Conv1d):
-    """A Conv1d whose `in_channels` comes from the first input; the other arguments are those of Conv1d."""
+    """A Conv1d whose `in_channels` comes from the first input; the other arguments are those of Conv1d.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = LazyConv1d(8, 3)
+    >>> y = layer(tensorlab.zeros(2, 3, 16))
+    >>> type(layer).__name__, layer.in_channels
+    ('Conv1d', 3)
+    """
 
     cls_to_become = Conv1d
 
 
 class LazyConv2d(_LazyForward, Conv2d):
-    """A Conv2d whose `in_channels` comes from the first input; the other arguments are those of Conv2d."""
+    """A Conv2d whose `in_channels` comes from the first input; the other arguments are those of Conv2d.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = LazyConv2d(8, 3)
+    >>> y = layer(tensorlab.zeros(2, 3, 16, 16))
+    >>> type(layer).__name__, layer.in_channels
+    ('Conv2d', 3)
+    """
 
     cls_to_become = Conv2d
 
 
 class LazyConv3d(_LazyForward, Conv3d):
-    """A Conv3d whose `in_channels` comes from the first input; the other arguments are those of Conv3d."""
+    """A Conv3d whose `in_channels` comes from the first input; the other arguments are those of Conv3d.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = LazyConv3d(8, 3)
+    >>> y = layer(tensorlab.zeros(2, 3, 16, 16, 16))
+    >>> type(layer).__name__, layer.in_channels
+    ('Conv3d', 3)
+    """
 
     cls_to_become = Conv3d
 
 
 class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
-    """A ConvTranspose1d whose `in_channels` comes from the first input."""
+    """A ConvTranspose1d whose `in_channels` comes from the first input.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = LazyConvTranspose1d(8, 3)
+    >>> y = layer(tensorlab.zeros(2, 3, 8))
+    >>> type(layer).__name__, layer.in_channels
+    ('ConvTranspose1d', 3)
+    """
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
-    """A ConvTranspose2d whose `in_channels` comes from the first input."""
+    """A ConvTranspose2d whose `in_channels` comes from the first input.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = LazyConvTranspose2d(8, 3)
+    >>> y = layer(tensorlab.zeros(2, 3, 8, 8))
+    >>> type(layer).__name__, layer.in_channels
+    ('ConvTranspose2d', 3)
+    """
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):
-    """A ConvTranspose3d whose `in_channels` comes from the first input."""
+    """A ConvTranspose3d whose `in_channels` comes from the first input.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = LazyConvTranspose3d(8, 3)
+    >>> y = layer(tensorlab.zeros(2, 3, 8, 8, 8))
+    >>> type(layer).__name__, layer.in_channels
+    ('ConvTranspose3d', 3)
+    """
 
     cls_to_become = ConvTranspose3d
 
@@ -344,36 +398,90 @@ class _LazyNorm(LazyModuleMixin):
 
 
 class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
-    """A BatchNorm1d whose `num_features` comes from the first input."""
+    """A BatchNorm1d whose `num_features` comes from the first input.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = LazyBatchNorm1d()
+    >>> y = layer(tensorlab.randn(8, 3, 10))
+    >>> type(layer).__name__, layer.num_features
+    ('BatchNorm1d', 3)
+    """
 
     cls_to_become = BatchNorm1d
 
 
 class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
-    """A BatchNorm2d whose `num_features` comes from the first input."""
+    """A BatchNorm2d whose `num_features` comes from the first input.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = LazyBatchNorm2d()
+    >>> y = layer(tensorlab.randn(8, 3, 4, 4))
+    >>> type(layer).__name__, layer.num_features
+    ('BatchNorm2d', 3)
+    """
 
     cls_to_become = BatchNorm2d
 
 
 class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
-    """A BatchNorm3d whose `num_features` comes from the first input."""
+    """A BatchNorm3d whose `num_features` comes from the first input.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = LazyBatchNorm3d()
+    >>> y = layer(tensorlab.randn(8, 3, 2, 4, 4))
+    >>> type(layer).__name__, layer.num_features
+    ('BatchNorm3d', 3)
+    """
 
     cls_to_become = BatchNorm3d
 
 
 class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
-    """An InstanceNorm1d whose `num_features` comes from the first input."""
+    """An InstanceNorm1d whose `num_features` comes from the first input.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = LazyInstanceNorm1d()
+    >>> y = layer(tensorlab.randn(8, 3, 10))
+    >>> type(layer).__name__, layer.num_features
+    ('InstanceNorm1d', 3)
+    """
 
     cls_to_become = InstanceNorm1d
 
 
 class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
-    """An InstanceNorm2d whose `num_features` comes from the first input."""
+    """An InstanceNorm2d whose `num_features` comes from the first input.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = LazyInstanceNorm2d()
+    >>> y = layer(tensorlab.randn(8, 3, 4, 4))
+    >>> type(layer).__name__, layer.num_features
+    ('InstanceNorm2d', 3)
+    """
 
     cls_to_become = InstanceNorm2d
 
 
 class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
-    """An InstanceNorm3d whose `num_features` comes from the first input."""
+    """An InstanceNorm3d whose `num_features` comes from the first input.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = LazyInstanceNorm3d()
+    >>> y = layer(tensorlab.randn(8, 3, 2, 4, 4))
+    >>> type(layer).__name__, layer.num_features
+    ('InstanceNorm3d', 3)
+    """
 
     cls_to_become = InstanceNorm3d

@@ -12,7 +12,18 @@ __all__ = ["Bilinear", "Identity", "Linear"]
 
 
 class Identity(Module):
-    """Return the input.  Arguments are taken and ignored, so that it can stand for any layer."""
+    """Return the input.  Arguments are taken and ignored, so that it can stand for any layer.
+
+    Parameters
+    ----------
+    *args, **kwargs : anything; nothing of it is used
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> Identity(54, anything=True)(tensorlab.ones(2))
+    tensor([1., 1.])
+    """
 
     def __init__(self, *args, **kwargs):
         super().__init__()

@@ -49,14 +49,48 @@ class _WeightedLoss(_Loss):
 
 
 class MSELoss(_Loss):
-    """Squared difference of `input` and `target`, tensors of one shape."""
+    """Squared difference of `input` and `target`, tensors of one shape.
+
+    Parameters
+    ----------
+    reduction : "mean", "sum" or "none"
+
+    Raises
+    ------
+    ValueError
+        When it is called, if `reduction` is none of the three.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> loss = MSELoss()
+    >>> loss(tensorlab.tensor([1.0, 4.0]), tensorlab.tensor([1.0, 1.0]))
+    tensor(4.5000)
+    """
 
     def forward(self, input, target):
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
 class L1Loss(_Loss):
-    """Absolute difference of `input` and `target`, tensors of one shape."""
+    """Absolute difference of `input` and `target`, tensors of one shape.
+
+    Parameters
+    ----------
+    reduction : "mean", "sum" or "none"
+
+    Raises
+    ------
+    ValueError
+        When it is called, if `reduction` is none of the three.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> loss = L1Loss()
+    >>> loss(tensorlab.tensor([1.0, 4.0]), tensorlab.tensor([1.0, 1.0]))
+    tensor(1.5000)
+    """
 
     def forward(self, input, target):
         return F.l1_loss(input, target, reduction=self.reduction)
@@ -71,10 +105,22 @@ class NLLLoss(_WeightedLoss):
     ignore_index : int, a target that counts for nothing
     reduction : "mean", "sum" or "none"
 
+    Raises
+    ------
+    ValueError
+        When it is called, if `reduction` is none of the three.
+
     Notes
     -----
     Called with `input`, log probabilities of shape (batch, classes), and `target`, int64 of shape
     (batch,).
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> loss = NLLLoss()
+    >>> loss(tensorlab.tensor([[0.5, 0.25, 0.25]]).log(), tensorlab.tensor([1]))
+    tensor(1.3863)
     """
 
     def __init__(
@@ -115,9 +161,21 @@ class CrossEntropyLoss(_WeightedLoss):
     reduction : "mean", "sum" or "none"
     label_smoothing : float from 0 to 1, the share of the target spread evenly over all classes
 
+    Raises
+    ------
+    ValueError
+        When it is called, if `reduction` is none of the three.
+
     Notes
     -----
     Called with `input`, logits of shape (batch, classes), and `target`, int64 of shape (batch,).
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> loss = CrossEntropyLoss()
+    >>> loss(tensorlab.tensor([[2.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), tensorlab.tensor([0, 1]))
+    tensor(0.3955)
     """
 
     def __init__(
@@ -152,6 +210,18 @@ class BCEWithLogitsLoss(_WeightedLoss):
     weight : Tensor or None, how much each element counts; broadcasts
     reduction : "mean", "sum" or "none"
     pos_weight : Tensor or None, how much more a yes counts; broadcasts
+
+    Raises
+    ------
+    ValueError
+        When it is called, if `reduction` is none of the three.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> loss = BCEWithLogitsLoss()
+    >>> loss(tensorlab.tensor([2.0, -1.0]), tensorlab.tensor([1.0, 0.0]))
+    tensor(0.2201)
     """
 
     def __init__(
@@ -177,6 +247,18 @@ class BCELoss(_WeightedLoss):
     ----------
     weight : Tensor or None, how much each element counts; broadcasts
     reduction : "mean", "sum" or "none"
+
+    Raises
+    ------
+    ValueError
+        When it is called, if `reduction` is none of the three.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> loss = BCELoss()
+    >>> loss(tensorlab.tensor([0.9, 0.2]), tensorlab.tensor([1.0, 0.0]))
+    tensor(0.1643)
     """
 
     def forward(self, input, target):
@@ -184,7 +266,25 @@ class BCELoss(_WeightedLoss):
 
 
 class SmoothL1Loss(_Loss):
-    """Half the squared difference over beta where it is below beta, else the absolute one less beta / 2."""
+    """Half the squared difference over beta where it is below beta, else the absolute one less beta / 2.
+
+    Parameters
+    ----------
+    reduction : "mean", "sum" or "none"
+    beta : float, where the square ends and the line begins
+
+    Raises
+    ------
+    ValueError
+        When it is called, if `reduction` is none of the three.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> loss = SmoothL1Loss(beta=1.0)
+    >>> loss(tensorlab.tensor([0.5, 3.0]), tensorlab.zeros(2))
+    tensor(1.3125)
+    """
 
     def __init__(self, size_average=None, reduce=None, reduction="mean", beta=1.0):
         super().__init__(size_average, reduce, reduction)
@@ -198,6 +298,23 @@ class HuberLoss(_Loss):
     """SmoothL1Loss times delta: half the squared difference below delta, a straight line above.
 
     Source: Huber 1964, "Robust Estimation of a Location Parameter".
+
+    Parameters
+    ----------
+    reduction : "mean", "sum" or "none"
+    delta : float above 0, where the square ends and the line begins
+
+    Raises
+    ------
+    ValueError
+        When it is called, if `reduction` is none of the three.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> loss = HuberLoss(delta=1.0)
+    >>> loss(tensorlab.tensor([0.5, 3.0]), tensorlab.zeros(2))
+    tensor(1.3125)
     """
 
     def __init__(self, reduction="mean", delta=1.0):
@@ -215,6 +332,18 @@ class KLDivLoss(_Loss):
     ----------
     reduction : "mean", "sum", "none" or, as the definition has it, "batchmean"
     log_target : bool, whether the target is log probabilities too
+
+    Raises
+    ------
+    ValueError
+        When it is called, if `reduction` is none of the three.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> loss = KLDivLoss(reduction="batchmean")
+    >>> loss(tensorlab.tensor([[0.5, 0.5]]).log(), tensorlab.tensor([[0.75, 0.25]]))
+    tensor(0.1308)
     """
 
     def __init__(self, size_average=None, reduce=None, reduction="mean", log_target=False):
@@ -234,6 +363,18 @@ class PoissonNLLLoss(_Loss):
     full : bool, whether to add log(target!), which does not depend on the input, by Stirling's formula
     eps : float, added to the mean before its logarithm is taken, if `log_input` is False
     reduction : "mean", "sum" or "none"
+
+    Raises
+    ------
+    ValueError
+        When it is called, if `reduction` is none of the three.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> loss = PoissonNLLLoss()
+    >>> loss(tensorlab.tensor([0.0, 1.0]), tensorlab.tensor([1.0, 3.0]))
+    tensor(0.3591)
     """
 
     def __init__(
@@ -270,9 +411,21 @@ class GaussianNLLLoss(_Loss):
     eps : float, the least variance
     reduction : "mean", "sum" or "none"
 
+    Raises
+    ------
+    ValueError
+        When it is called, if `reduction` is none of the three.
+
     Notes
     -----
     Called with `input`, `target` and `var`: see `functional.gaussian_nll_loss`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> loss = GaussianNLLLoss()
+    >>> loss(tensorlab.tensor([1.0, 2.0]), tensorlab.tensor([1.0, 4.0]), tensorlab.tensor([1.0, 4.0]))
+    tensor(0.5966)
     """
 
     def __init__(self, *, full=False, eps=1e-6, reduction="mean"):
@@ -298,6 +451,14 @@ class CTCLoss(_Loss):
     Notes
     -----
     Called with `log_probs`, `targets`, `input_lengths` and `target_lengths`: see `functional.ctc_loss`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> log_probs = tensorlab.log_softmax(tensorlab.zeros(4, 1, 3), dim=2)  # 4 steps, 1 sample, 3 symbols
+    >>> loss = CTCLoss(blank=0)
+    >>> loss(log_probs, tensorlab.tensor([[1, 2]]), [4], [2])
+    tensor(0.8432)
     """
 
     def __init__(self, blank=0, reduction="mean", zero_infinity=False):
@@ -333,6 +494,13 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     ------
     ShapeError
         If there is not a weight for each class, or `label_smoothing` is not from 0 to 1.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> loss = LinearCrossEntropyLoss(8, 5)
+    >>> loss(tensorlab.zeros(4, 8), tensorlab.tensor([0, 1, 2, 3])).shape
+    tensorlab.Size([])
     """
 
     def __init__(

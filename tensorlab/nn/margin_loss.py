@@ -26,7 +26,24 @@ class _MarginLoss(_Loss):
 
 
 class MarginRankingLoss(_MarginLoss):
-    """max(0, margin - target * (input1 - input2)) for targets 1 and -1."""
+    """max(0, margin - target * (input1 - input2)) for targets 1 and -1.
+
+    Parameters
+    ----------
+    reduction : "mean", "sum" or "none"
+
+    Raises
+    ------
+    ValueError
+        When it is called, if `reduction` is none of the three.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> loss = MarginRankingLoss(margin=0.5)
+    >>> loss(tensorlab.tensor([2.0]), tensorlab.tensor([1.8]), tensorlab.tensor([1]))
+    tensor(0.3000)
+    """
 
     def forward(self, input1, input2, target):
         return F.margin_ranking_loss(
@@ -35,7 +52,24 @@ class MarginRankingLoss(_MarginLoss):
 
 
 class CosineEmbeddingLoss(_MarginLoss):
-    """1 - cos of two vectors that should be alike (target 1), max(0, cos - margin) of others (-1)."""
+    """1 - cos of two vectors that should be alike (target 1), max(0, cos - margin) of others (-1).
+
+    Parameters
+    ----------
+    reduction : "mean", "sum" or "none"
+
+    Raises
+    ------
+    ValueError
+        When it is called, if `reduction` is none of the three.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> loss = CosineEmbeddingLoss()
+    >>> loss(tensorlab.tensor([[1.0, 0.0]]), tensorlab.tensor([[0.0, 1.0]]), tensorlab.tensor([1]))
+    tensor(1.)
+    """
 
     def forward(self, input1, input2, target):
         return F.cosine_embedding_loss(
@@ -44,7 +78,24 @@ class CosineEmbeddingLoss(_MarginLoss):
 
 
 class HingeEmbeddingLoss(_MarginLoss):
-    """A distance where target is 1, and max(0, margin - distance) where it is -1."""
+    """A distance where target is 1, and max(0, margin - distance) where it is -1.
+
+    Parameters
+    ----------
+    reduction : "mean", "sum" or "none"
+
+    Raises
+    ------
+    ValueError
+        When it is called, if `reduction` is none of the three.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> loss = HingeEmbeddingLoss()
+    >>> loss(tensorlab.tensor([0.5, 0.3]), tensorlab.tensor([1, -1]))
+    tensor(0.6000)
+    """
 
     def __init__(self, margin=1.0, size_average=None, reduce=None, reduction="mean"):
         super().__init__(margin, size_average, reduce, reduction)
@@ -54,7 +105,24 @@ class HingeEmbeddingLoss(_MarginLoss):
 
 
 class SoftMarginLoss(_Loss):
-    """log(1 + exp(-target * input)) for targets 1 and -1."""
+    """log(1 + exp(-target * input)) for targets 1 and -1.
+
+    Parameters
+    ----------
+    reduction : "mean", "sum" or "none"
+
+    Raises
+    ------
+    ValueError
+        When it is called, if `reduction` is none of the three.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> loss = SoftMarginLoss()
+    >>> loss(tensorlab.tensor([2.0, -1.0]), tensorlab.tensor([1.0, 1.0]))
+    tensor(0.7201)
+    """
 
     def forward(self, input, target):
         return F.soft_margin_loss(input, target, reduction=self.reduction)
@@ -75,6 +143,13 @@ class MultiMarginLoss(_WeightedLoss):
     ------
     ValueError
         If `p` is not 1 or 2, or `weight` does not have one dimension.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> loss = MultiMarginLoss()
+    >>> loss(tensorlab.tensor([[0.1, 0.2, 0.4, 0.8]]), tensorlab.tensor([3]))
+    tensor(0.3250)
     """
 
     def __init__(
@@ -102,14 +177,48 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """How far wrong classes come within 1 of right ones, of which there may be several."""
+    """How far wrong classes come within 1 of right ones, of which there may be several.
+
+    Parameters
+    ----------
+    reduction : "mean", "sum" or "none"
+
+    Raises
+    ------
+    ValueError
+        When it is called, if `reduction` is none of the three.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> loss = MultiLabelMarginLoss()
+    >>> loss(tensorlab.tensor([[0.1, 0.2, 0.4, 0.8]]), tensorlab.tensor([[3, 0, -1, 1]]))
+    tensor(0.8500)
+    """
 
     def forward(self, input, target):
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """The cross-entropy of a yes or no for each class, from scores, as a mean over the classes."""
+    """The cross-entropy of a yes or no for each class, from scores, as a mean over the classes.
+
+    Parameters
+    ----------
+    reduction : "mean", "sum" or "none"
+
+    Raises
+    ------
+    ValueError
+        When it is called, if `reduction` is none of the three.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> loss = MultiLabelSoftMarginLoss()
+    >>> loss(tensorlab.tensor([[2.0, -1.0]]), tensorlab.tensor([[1.0, 0.0]]))
+    tensor(0.2201)
+    """
 
     def forward(self, input, target):
         return F.multilabel_soft_margin_loss(
@@ -132,6 +241,13 @@ class TripletMarginLoss(_Loss):
     ------
     ValueError
         If `margin` is not above 0.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> loss = TripletMarginLoss()
+    >>> loss(tensorlab.tensor([[0.0, 0.0]]), tensorlab.tensor([[1.0, 0.0]]), tensorlab.tensor([[0.0, 1.5]]))
+    tensor(0.5000)
     """
 
     def __init__(
@@ -176,6 +292,13 @@ class TripletMarginWithDistanceLoss(_Loss):
     ------
     ValueError
         If `margin` is not above 0.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> loss = TripletMarginWithDistanceLoss(distance_function=lambda a, b: (a - b).abs().sum(-1))
+    >>> loss(tensorlab.tensor([[0.0, 0.0]]), tensorlab.tensor([[1.0, 0.0]]), tensorlab.tensor([[0.0, 1.5]]))
+    tensor(0.5000)
     """
 
     def __init__(self, *, distance_function=None, margin=1.0, swap=False, reduction="mean"):

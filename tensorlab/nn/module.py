@@ -76,6 +76,23 @@ class Module(Hooked, Stateful):
     Attributes
     ----------
     training : bool, set by `train` and `eval`; read by layers such as Dropout
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> class Affine(Module):
+    ...     def __init__(self, size):
+    ...         super().__init__()
+    ...         self.scale = tensorlab.nn.Parameter(tensorlab.ones(size))
+    ...         self.shift = tensorlab.nn.Parameter(tensorlab.zeros(size))
+    ...
+    ...     def forward(self, x):
+    ...         return x * self.scale + self.shift
+    >>> model = Affine(3)
+    >>> model(tensorlab.tensor([1.0, 2.0, 3.0])).tolist()
+    [1.0, 2.0, 3.0]
+    >>> [name for name, _ in model.named_parameters()]
+    ['scale', 'shift']
     """
 
     training: bool

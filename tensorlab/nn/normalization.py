@@ -44,6 +44,13 @@ class LayerNorm(ScalingModule):
     Notes
     -----
     Source: Ba, Kiros and Hinton 2016, "Layer Normalization", equation 4.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> LayerNorm(4)(tensorlab.tensor([[1.0, 2.0, 3.0, 4.0]]))
+    tensor([[-1.3416, -0.4472,  0.4472,  1.3416]],
+           grad_fn=<NativeLayerNormBackward0>)
     """
 
     def __init__(
@@ -91,6 +98,12 @@ class RMSNorm(ScalingModule):
     Notes
     -----
     Source: Zhang and Sennrich 2019, "Root Mean Square Layer Normalization", equation 4.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> RMSNorm(2)(tensorlab.tensor([[3.0, 4.0]]))
+    tensor([[0.8485, 1.1314]], grad_fn=<MulBackward0>)
     """
 
     def __init__(
@@ -135,6 +148,15 @@ class GroupNorm(ScalingModule):
     Notes
     -----
     Source: Wu and He 2018, "Group Normalization", section 3.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = GroupNorm(2, 4)
+    >>> x = tensorlab.randn(8, 4, 6) * 5 + 2
+    >>> y = layer(x)
+    >>> round(y[0, :2].var(correction=0).item(), 3)
+    1.0
     """
 
     def __init__(
@@ -175,6 +197,14 @@ class LocalResponseNorm(Module):
     -----
     Called with `input` of shape (batch, channels, length, ...). Source: Krizhevsky, Sutskever and Hinton 2012,
     "ImageNet Classification with Deep Convolutional Neural Networks", section 3.3.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> LocalResponseNorm(2, alpha=1.0, beta=1.0)(tensorlab.ones(1, 3, 1))
+    tensor([[[0.6667],
+             [0.5000],
+             [0.5000]]])
     """
 
     def __init__(self, size, alpha=1e-4, beta=0.75, k=1.0):
@@ -201,6 +231,12 @@ class CrossMapLRN2d(LocalResponseNorm):
     The running sum of squares that the networks were trained with never drops the first channel: every later
     channel counts it as a neighbour, here as in PyTorch. The gradient is that of this function; PyTorch's differs
     from it, as its window lies one channel beside.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> CrossMapLRN2d(2, alpha=1.0, beta=1.0)(tensorlab.ones(1, 3, 1, 1)).flatten()
+    tensor([0.6667, 0.5000, 0.5000])
     """
 
     def __init__(self, size, alpha=1e-4, beta=0.75, k=1):

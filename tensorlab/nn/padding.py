@@ -47,7 +47,20 @@ class _Pad(Module):
 
 # ------------------------------------------------------------ constants
 class ConstantPad1d(_Pad):
-    """Put a constant around the last dimension: `padding`, an int or (left, right), and `value`."""
+    """Put a constant around the last dimension: `padding`, an int or (left, right), and `value`.
+
+    Parameters
+    ----------
+    padding : int, elements on every side, or 2 ints: left, right
+    value : float, what is put there
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(3.0).view(1, 1, 3)
+    >>> ConstantPad1d(1, 9.0)(x)
+    tensor([[[9., 0., 1., 2., 9.]]])
+    """
 
     def __init__(self, padding, value):
         super().__init__(padding)
@@ -58,19 +71,61 @@ class ConstantPad1d(_Pad):
 
 
 class ConstantPad2d(ConstantPad1d):
-    """Put a constant around images: `padding`, an int or (left, right, top, bottom), and `value`."""
+    """Put a constant around images: `padding`, an int or (left, right, top, bottom), and `value`.
+
+    Parameters
+    ----------
+    padding : int, elements on every side, or 4 ints: left, right, top, bottom
+    value : float, what is put there
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(9.0).view(1, 1, 3, 3)
+    >>> ConstantPad2d(1, 9.0)(x)
+    tensor([[[[9., 9., 9., 9., 9.],
+              [9., 0., 1., 2., 9.],
+              [9., 3., 4., 5., 9.],
+              [9., 6., 7., 8., 9.],
+              [9., 9., 9., 9., 9.]]]])
+    """
 
     axes = 2
 
 
 class ConstantPad3d(ConstantPad1d):
-    """Put a constant around volumes: `padding`, an int or six, and `value`."""
+    """Put a constant around volumes: `padding`, an int or six, and `value`.
+
+    Parameters
+    ----------
+    padding : int, elements on every side, or 6 ints: left, right, top, bottom, front, back
+    value : float, what is put there
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(8.0).view(1, 1, 2, 2, 2)
+    >>> ConstantPad3d(1, 9.0)(x).shape
+    tensorlab.Size([1, 1, 4, 4, 4])
+    """
 
     axes = 3
 
 
 class ZeroPad1d(ConstantPad1d):
-    """Put zeros around the last dimension: `padding`, an int or (left, right)."""
+    """Put zeros around the last dimension: `padding`, an int or (left, right).
+
+    Parameters
+    ----------
+    padding : int, elements on every side, or 2 ints: left, right
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(3.0).view(1, 1, 3)
+    >>> ZeroPad1d(1)(x)
+    tensor([[[0., 0., 1., 2., 0.]]])
+    """
 
     def __init__(self, padding):
         super().__init__(padding, 0.0)
@@ -80,51 +135,159 @@ class ZeroPad1d(ConstantPad1d):
 
 
 class ZeroPad2d(ZeroPad1d):
-    """Put zeros around images: `padding`, an int or (left, right, top, bottom)."""
+    """Put zeros around images: `padding`, an int or (left, right, top, bottom).
+
+    Parameters
+    ----------
+    padding : int, elements on every side, or 4 ints: left, right, top, bottom
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(9.0).view(1, 1, 3, 3)
+    >>> ZeroPad2d(1)(x)
+    tensor([[[[0., 0., 0., 0., 0.],
+              [0., 0., 1., 2., 0.],
+              [0., 3., 4., 5., 0.],
+              [0., 6., 7., 8., 0.],
+              [0., 0., 0., 0., 0.]]]])
+    """
 
     axes = 2
 
 
 class ZeroPad3d(ZeroPad1d):
-    """Put zeros around volumes: `padding`, an int or six."""
+    """Put zeros around volumes: `padding`, an int or six.
+
+    Parameters
+    ----------
+    padding : int, elements on every side, or 6 ints: left, right, top, bottom, front, back
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(8.0).view(1, 1, 2, 2, 2)
+    >>> ZeroPad3d(1)(x).shape
+    tensorlab.Size([1, 1, 4, 4, 4])
+    """
 
     axes = 3
 
 
 # ------------------------------------------------------------ reflection
 class ReflectionPad1d(_Pad):
-    """Continue signals as in a mirror at their outermost element."""
+    """Continue signals as in a mirror at their outermost element.
+
+    Parameters
+    ----------
+    padding : int, elements on every side, or 2 ints: left, right
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(3.0).view(1, 1, 3)
+    >>> ReflectionPad1d(1)(x)
+    tensor([[[1., 0., 1., 2., 1.]]])
+    """
 
     mode = "reflect"
 
 
 class ReflectionPad2d(ReflectionPad1d):
-    """Continue images as in a mirror at their outermost pixels."""
+    """Continue images as in a mirror at their outermost pixels.
+
+    Parameters
+    ----------
+    padding : int, elements on every side, or 4 ints: left, right, top, bottom
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(9.0).view(1, 1, 3, 3)
+    >>> ReflectionPad2d(1)(x)
+    tensor([[[[4., 3., 4., 5., 4.],
+              [1., 0., 1., 2., 1.],
+              [4., 3., 4., 5., 4.],
+              [7., 6., 7., 8., 7.],
+              [4., 3., 4., 5., 4.]]]])
+    """
 
     axes = 2
 
 
 class ReflectionPad3d(ReflectionPad1d):
-    """Continue volumes as in a mirror at their outermost elements."""
+    """Continue volumes as in a mirror at their outermost elements.
+
+    Parameters
+    ----------
+    padding : int, elements on every side, or 6 ints: left, right, top, bottom, front, back
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(8.0).view(1, 1, 2, 2, 2)
+    >>> ReflectionPad3d(1)(x).shape
+    tensorlab.Size([1, 1, 4, 4, 4])
+    """
 
     axes = 3
 
 
 # ------------------------------------------------------------ replication
 class ReplicationPad1d(_Pad):
-    """Continue signals by their outermost element."""
+    """Continue signals by their outermost element.
+
+    Parameters
+    ----------
+    padding : int, elements on every side, or 2 ints: left, right
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(3.0).view(1, 1, 3)
+    >>> ReplicationPad1d(1)(x)
+    tensor([[[0., 0., 1., 2., 2.]]])
+    """
 
     mode = "replicate"
 
 
 class ReplicationPad2d(ReplicationPad1d):
-    """Continue images by their outermost pixels."""
+    """Continue images by their outermost pixels.
+
+    Parameters
+    ----------
+    padding : int, elements on every side, or 4 ints: left, right, top, bottom
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(9.0).view(1, 1, 3, 3)
+    >>> ReplicationPad2d(1)(x)
+    tensor([[[[0., 0., 1., 2., 2.],
+              [0., 0., 1., 2., 2.],
+              [3., 3., 4., 5., 5.],
+              [6., 6., 7., 8., 8.],
+              [6., 6., 7., 8., 8.]]]])
+    """
 
     axes = 2
 
 
 class ReplicationPad3d(ReplicationPad1d):
-    """Continue volumes by their outermost elements."""
+    """Continue volumes by their outermost elements.
+
+    Parameters
+    ----------
+    padding : int, elements on every side, or 6 ints: left, right, top, bottom, front, back
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(8.0).view(1, 1, 2, 2, 2)
+    >>> ReplicationPad3d(1)(x).shape
+    tensorlab.Size([1, 1, 4, 4, 4])
+    """
 
     axes = 3
 
@@ -133,10 +296,21 @@ class ReplicationPad3d(ReplicationPad1d):
 class CircularPad1d(_Pad):
     """Continue signals, shape (channels, length) with a batch or without, by their other end.
 
+    Parameters
+    ----------
+    padding : int, elements on every side, or 2 ints: left, right
+
     Raises
     ------
     ValueError
         If the input has another number of dimensions.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(3.0).view(1, 1, 3)
+    >>> CircularPad1d(1)(x)
+    tensor([[[2., 0., 1., 2., 0.]]])
     """
 
     mode = "circular"
@@ -152,12 +326,40 @@ class CircularPad1d(_Pad):
 
 
 class CircularPad2d(CircularPad1d):
-    """Continue images, shape (channels, height, width) with a batch or without, by their other end."""
+    """Continue images, shape (channels, height, width) with a batch or without, by their other end.
+
+    Parameters
+    ----------
+    padding : int, elements on every side, or 4 ints: left, right, top, bottom
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(9.0).view(1, 1, 3, 3)
+    >>> CircularPad2d(1)(x)
+    tensor([[[[8., 6., 7., 8., 6.],
+              [2., 0., 1., 2., 0.],
+              [5., 3., 4., 5., 3.],
+              [8., 6., 7., 8., 6.],
+              [2., 0., 1., 2., 0.]]]])
+    """
 
     axes = 2
 
 
 class CircularPad3d(CircularPad1d):
-    """Continue volumes, shape (channels, depth, height, width), with a batch or without, by their other end."""
+    """Continue volumes, shape (channels, depth, height, width), with a batch or without, by their other end.
+
+    Parameters
+    ----------
+    padding : int, elements on every side, or 6 ints: left, right, top, bottom, front, back
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(8.0).view(1, 1, 2, 2, 2)
+    >>> CircularPad3d(1)(x).shape
+    tensorlab.Size([1, 1, 4, 4, 4])
+    """
 
     axes = 3

@@ -34,6 +34,14 @@ class DataParallel(Module):
     ------
     DeviceError
         If devices are named.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import nn
+    >>> model = nn.DataParallel(nn.Linear(2, 3))
+    >>> model(tensorlab.zeros(4, 2)).shape
+    tensorlab.Size([4, 3])
     """
 
     def __init__(self, module, device_ids=None, output_device=None, dim=0):

@@ -97,6 +97,18 @@ class Buffer(_Owned):
     ----------
     data : Tensor, an empty one if not given
     persistent : bool, whether `state_dict` contains it
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> class Scaled(tensorlab.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.scale = tensorlab.nn.Buffer(tensorlab.tensor(2.0))
+    >>> list(Scaled().state_dict())
+    ['scale']
+    >>> list(Scaled().parameters())
+    []
     """
 
     def __new__(cls, data=None, *, persistent=True):
@@ -193,6 +205,14 @@ class UninitializedParameter(_Uninitialized, Parameter):
     ----------
     requires_grad : bool
     device, dtype : of the Parameter that it becomes
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> weight = tensorlab.nn.UninitializedParameter()
+    >>> weight.materialize((2, 3))
+    >>> type(weight).__name__, tuple(weight.shape)
+    ('Parameter', (2, 3))
     """
 
     cls_to_become = Parameter
@@ -202,7 +222,16 @@ class UninitializedParameter(_Uninitialized, Parameter):
 
 
 class UninitializedBuffer(_Uninitialized, Buffer):
-    """A Buffer whose shape is not known yet; arguments as for UninitializedParameter."""
+    """A Buffer whose shape is not known yet; arguments as for UninitializedParameter.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> mean = tensorlab.nn.UninitializedBuffer()
+    >>> mean.materialize((3,))
+    >>> tuple(mean.shape)
+    (3,)
+    """
 
     cls_to_become = Buffer
 

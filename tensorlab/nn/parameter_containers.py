@@ -129,6 +129,16 @@ class ParameterDict(_Parameters):
     ------
     TypeError
         If a key is not a string, or `parameters` is neither.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> held = tensorlab.nn.ParameterDict({"gain": tensorlab.ones(2)})
+    >>> held["gain"]
+    Parameter containing:
+    tensor([1., 1.], requires_grad=True)
+    >>> [name for name, _ in held.named_parameters()]
+    ['gain']
     """
 
     def __init__(self, parameters=None):

@@ -66,13 +66,25 @@ class _MaxPool(Module):
 
 
 class MaxPool1d(_MaxPool):
-    """The largest number of each window of a signal; parameters as for MaxPool2d."""
+    """The largest number of each window of a signal; parameters as for MaxPool2d.
+
+    Called with signals, shape (batch, channels, length) or without batch.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(4.0).view(1, 1, 4)
+    >>> MaxPool1d(2)(x)
+    tensor([[[1., 3.]]])
+    """
 
     function = staticmethod(F.max_pool1d)
 
 
 class MaxPool2d(_MaxPool):
     """The largest number of each window of an image.
+
+    Called with images, shape (batch, channels, height, width) or without batch.
 
     Parameters
     ----------
@@ -82,13 +94,35 @@ class MaxPool2d(_MaxPool):
     dilation : int or pair of int, from one element of a window to the next
     return_indices : bool; also return where each number was
     ceil_mode : bool; a last window that is not full counts too
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(16.0).view(1, 1, 4, 4)
+    >>> MaxPool2d(2)(x)
+    tensor([[[[ 5.,  7.],
+              [13., 15.]]]])
     """
 
     function = staticmethod(F.max_pool2d)
 
 
 class MaxPool3d(_MaxPool):
-    """The largest number of each window of a volume; parameters as for MaxPool2d, an int or three."""
+    """The largest number of each window of a volume; parameters as for MaxPool2d, an int or three.
+
+    Called with volumes, shape (batch, channels, depth, height, width) or without batch.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(64.0).view(1, 1, 4, 4, 4)
+    >>> MaxPool3d(2)(x)
+    tensor([[[[[21., 23.],
+               [29., 31.]],
+    <BLANKLINE>
+              [[53., 55.],
+               [61., 63.]]]]])
+    """
 
     function = staticmethod(F.max_pool3d)
 
@@ -112,7 +146,16 @@ class _MaxUnpool(Module):
 
 
 class MaxUnpool1d(_MaxUnpool):
-    """Put the numbers of MaxPool1d back where they were, among zeros; see MaxUnpool2d."""
+    """Put the numbers of MaxPool1d back where they were, among zeros; see MaxUnpool2d.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(4.0).view(1, 1, 4)
+    >>> values, indices = tensorlab.nn.MaxPool1d(2, return_indices=True)(x)
+    >>> MaxUnpool1d(2)(values, indices).shape
+    tensorlab.Size([1, 1, 4])
+    """
 
     axes = 1
     function = staticmethod(F.max_unpool1d)
@@ -127,6 +170,14 @@ class MaxUnpool2d(_MaxUnpool):
     Parameters
     ----------
     kernel_size, stride, padding : int or pair of int, those of the pooling
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(16.0).view(1, 1, 4, 4)
+    >>> values, indices = tensorlab.nn.MaxPool2d(2, return_indices=True)(x)
+    >>> MaxUnpool2d(2)(values, indices).shape
+    tensorlab.Size([1, 1, 4, 4])
     """
 
     axes = 2
@@ -134,7 +185,16 @@ class MaxUnpool2d(_MaxUnpool):
 
 
 class MaxUnpool3d(_MaxUnpool):
-    """Put the numbers of MaxPool3d back where they were, among zeros; see MaxUnpool2d."""
+    """Put the numbers of MaxPool3d back where they were, among zeros; see MaxUnpool2d.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(64.0).view(1, 1, 4, 4, 4)
+    >>> values, indices = tensorlab.nn.MaxPool3d(2, return_indices=True)(x)
+    >>> MaxUnpool3d(2)(values, indices).shape
+    tensorlab.Size([1, 1, 4, 4, 4])
+    """
 
     axes = 3
     function = staticmethod(F.max_unpool3d)
@@ -196,6 +256,12 @@ class FractionalMaxPool2d(_FractionalMaxPool):
     ------
     ValueError
         If not exactly one of output_size and output_ratio is given, or a ratio is not between 0 and 1.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> FractionalMaxPool2d(2, output_size=3)(tensorlab.rand(1, 1, 8, 8)).shape
+    tensorlab.Size([1, 1, 3, 3])
     """
 
     axes = 2
@@ -205,7 +271,14 @@ class FractionalMaxPool2d(_FractionalMaxPool):
 class FractionalMaxPool3d(_FractionalMaxPool):
     """The largest number of each of windows whose places in a volume are drawn at random.
 
-    Its parameters are those of FractionalMaxPool2d, one or three for a triple."""
+    Its parameters are those of FractionalMaxPool2d, one or three for a triple.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> FractionalMaxPool3d(2, output_size=3)(tensorlab.rand(1, 1, 8, 8, 8)).shape
+    tensorlab.Size([1, 1, 3, 3, 3])
+    """
 
     axes = 3
     function = staticmethod(F.fractional_max_pool3d)
@@ -213,7 +286,17 @@ class FractionalMaxPool3d(_FractionalMaxPool):
 
 # ------------------------------------------------------------------------------ mean
 class AvgPool1d(Module):
-    """The mean of each window of a signal; parameters as for AvgPool2d."""
+    """The mean of each window of a signal; parameters as for AvgPool2d.
+
+    Called with signals, shape (batch, channels, length) or without batch.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(4.0).view(1, 1, 4)
+    >>> AvgPool1d(2)(x)
+    tensor([[[0.5000, 2.5000]]])
+    """
 
     def __init__(
         self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True
@@ -275,6 +358,8 @@ class _AvgPool(Module):
 class AvgPool2d(_AvgPool):
     """The mean of each window of an image.
 
+    Called with images, shape (batch, channels, height, width) or without batch.
+
     Parameters
     ----------
     kernel_size : int or pair of int, the window
@@ -283,13 +368,35 @@ class AvgPool2d(_AvgPool):
     ceil_mode : bool; a last window that is not full counts too
     count_include_pad : bool; the mean counts the zeros of the padding
     divisor_override : int, divides the sum instead of the number of elements
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(16.0).view(1, 1, 4, 4)
+    >>> AvgPool2d(2)(x)
+    tensor([[[[ 2.5000,  4.5000],
+              [10.5000, 12.5000]]]])
     """
 
     function = staticmethod(F.avg_pool2d)
 
 
 class AvgPool3d(_AvgPool):
-    """The mean of each window of a volume; parameters as for AvgPool2d, an int or three."""
+    """The mean of each window of a volume; parameters as for AvgPool2d, an int or three.
+
+    Called with volumes, shape (batch, channels, depth, height, width) or without batch.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(64.0).view(1, 1, 4, 4, 4)
+    >>> AvgPool3d(2)(x)
+    tensor([[[[[10.5000, 12.5000],
+               [18.5000, 20.5000]],
+    <BLANKLINE>
+              [[42.5000, 44.5000],
+               [50.5000, 52.5000]]]]])
+    """
 
     function = staticmethod(F.avg_pool3d)
 
@@ -315,7 +422,23 @@ class _LPPool(Module):
 
 
 class LPPool1d(_LPPool):
-    """The p-norm of each window of a signal; parameters as for LPPool2d."""
+    """The p-norm of each window of a signal; parameters as for LPPool2d.
+
+    Called with signals, shape (batch, channels, length) or without batch.
+
+    Parameters
+    ----------
+    norm_type : float, the p of the norm
+    kernel_size : int or sequence of int, the window
+    stride : int or sequence of int, from one window to the next; the kernel size unless given
+    ceil_mode : bool; a last window that is not full counts too
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> LPPool1d(1, 2)(tensorlab.ones(1, 1, 4))  # p = 1: sums
+    tensor([[[2., 2.]]])
+    """
 
     function = staticmethod(F.lp_pool1d)
 
@@ -323,19 +446,48 @@ class LPPool1d(_LPPool):
 class LPPool2d(_LPPool):
     """The p-norm of each window of an image: `(sum of x ** p) ** (1 / p)`.
 
+    Called with images, shape (batch, channels, height, width) or without batch.
+
     Parameters
     ----------
     norm_type : float, p
     kernel_size : int or pair of int, the window
     stride : int or pair of int, from one window to the next; the kernel size unless given
     ceil_mode : bool; a last window that is not full counts too
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> LPPool2d(1, 2)(tensorlab.ones(1, 1, 4, 4))  # p = 1: sums
+    tensor([[[[4., 4.],
+              [4., 4.]]]])
     """
 
     function = staticmethod(F.lp_pool2d)
 
 
 class LPPool3d(_LPPool):
-    """The p-norm of each window of a volume; parameters as for LPPool2d, an int or three."""
+    """The p-norm of each window of a volume; parameters as for LPPool2d, an int or three.
+
+    Called with volumes, shape (batch, channels, depth, height, width) or without batch.
+
+    Parameters
+    ----------
+    norm_type : float, the p of the norm
+    kernel_size : int or sequence of int, the window
+    stride : int or sequence of int, from one window to the next; the kernel size unless given
+    ceil_mode : bool; a last window that is not full counts too
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> LPPool3d(1, 2)(tensorlab.ones(1, 1, 4, 4, 4))  # p = 1: sums
+    tensor([[[[[8., 8.],
+               [8., 8.]],
+    <BLANKLINE>
+              [[8., 8.],
+               [8., 8.]]]]])
+    """
 
     function = staticmethod(F.lp_pool3d)
 
@@ -354,7 +506,18 @@ class _AdaptiveAvgPool(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPool):
-    """The mean of each of `output_size` windows of a signal, as even as can be."""
+    """The mean of each of `output_size` windows of a signal, as even as can be.
+
+    Parameters
+    ----------
+    output_size : int or sequence of int or None; None keeps the size of that axis
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> AdaptiveAvgPool1d(2)(tensorlab.arange(5.0).view(1, 1, 5))
+    tensor([[[1., 3.]]])
+    """
 
     function = staticmethod(F.adaptive_avg_pool1d)
 
@@ -365,13 +528,35 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPool):
     Parameters
     ----------
     output_size : int or pair of int or None; None keeps the size of that axis
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> AdaptiveAvgPool2d(2)(tensorlab.arange(25.0).view(1, 1, 5, 5))
+    tensor([[[[ 6.,  8.],
+              [16., 18.]]]])
     """
 
     function = staticmethod(F.adaptive_avg_pool2d)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPool):
-    """The mean of each of as many windows of a volume as are asked for; see AdaptiveAvgPool2d."""
+    """The mean of each of as many windows of a volume as are asked for; see AdaptiveAvgPool2d.
+
+    Parameters
+    ----------
+    output_size : int or sequence of int or None; None keeps the size of that axis
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> AdaptiveAvgPool3d(2)(tensorlab.arange(125.0).view(1, 1, 5, 5, 5))
+    tensor([[[[[31., 33.],
+               [41., 43.]],
+    <BLANKLINE>
+              [[81., 83.],
+               [91., 93.]]]]])
+    """
 
     function = staticmethod(F.adaptive_avg_pool3d)
 
@@ -390,7 +575,19 @@ class _AdaptiveMaxPool(Module):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
-    """The largest number of each of `output_size` windows of a signal, as even as can be."""
+    """The largest number of each of `output_size` windows of a signal, as even as can be.
+
+    Parameters
+    ----------
+    output_size : int or sequence of int or None; None keeps the size of that axis
+    return_indices : bool; also return where each number was
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> AdaptiveMaxPool1d(2)(tensorlab.arange(5.0).view(1, 1, 5))
+    tensor([[[2., 4.]]])
+    """
 
     function = staticmethod(F.adaptive_max_pool1d)
 
@@ -402,12 +599,35 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     ----------
     output_size : int or pair of int or None; None keeps the size of that axis
     return_indices : bool; also return where each number was
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> AdaptiveMaxPool2d(2)(tensorlab.arange(25.0).view(1, 1, 5, 5))
+    tensor([[[[12., 14.],
+              [22., 24.]]]])
     """
 
     function = staticmethod(F.adaptive_max_pool2d)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
-    """The largest number of each window of a volume, `output_size` of them; see AdaptiveMaxPool2d."""
+    """The largest number of each window of a volume, `output_size` of them; see AdaptiveMaxPool2d.
+
+    Parameters
+    ----------
+    output_size : int or sequence of int or None; None keeps the size of that axis
+    return_indices : bool; also return where each number was
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> AdaptiveMaxPool3d(2)(tensorlab.arange(125.0).view(1, 1, 5, 5, 5))
+    tensor([[[[[ 62.,  64.],
+               [ 72.,  74.]],
+    <BLANKLINE>
+              [[112., 114.],
+               [122., 124.]]]]])
+    """
 
     function = staticmethod(F.adaptive_max_pool3d)

@@ -90,6 +90,16 @@ class RNNCell(RNNCellBase):
     -----
     Called with `input`, (batch, input_size) or (input_size,), and perhaps the state, (batch,
     hidden_size), zeros by default. Returns the next state.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> cell = RNNCell(3, 5)
+    >>> state = None
+    >>> for x in tensorlab.randn(6, 2, 3):  # 6 steps of a batch of 2
+    ...     state = cell(x, state)
+    >>> state.shape
+    tensorlab.Size([2, 5])
     """
 
     def __init__(
@@ -116,6 +126,13 @@ class GRUCell(RNNCellBase):
     bias : bool
     device : "cpu", "meta" or None
     dtype : floating dtype, the default dtype if not given
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> cell = GRUCell(3, 5)
+    >>> cell(tensorlab.randn(2, 3)).shape
+    tensorlab.Size([2, 5])
     """
 
     def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
@@ -134,6 +151,14 @@ class LSTMCell(RNNCellBase):
     bias : bool
     device : "cpu", "meta" or None
     dtype : floating dtype, the default dtype if not given
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> cell = LSTMCell(3, 5)
+    >>> state, memory = cell(tensorlab.randn(2, 3))
+    >>> state.shape, memory.shape
+    (tensorlab.Size([2, 5]), tensorlab.Size([2, 5]))
     """
 
     def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):

@@ -147,6 +147,15 @@ class TransformerDecoder(Module):
     decoder_layer : TransformerDecoderLayer, which is copied
     num_layers : int
     norm : Module, called at the end, or None
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import TransformerDecoderLayer
+    >>> layer = TransformerDecoderLayer(8, nhead=2, dim_feedforward=16, batch_first=True)
+    >>> decoder = TransformerDecoder(layer, num_layers=2)
+    >>> decoder(tensorlab.zeros(1, 5, 8), tensorlab.zeros(1, 7, 8)).shape
+    tensorlab.Size([1, 5, 8])
     """
 
     def __init__(self, decoder_layer, num_layers, norm=None):

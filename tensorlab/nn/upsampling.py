@@ -16,6 +16,12 @@ class Upsample(Module):
     mode : "nearest", "linear", "bilinear", "bicubic" or "trilinear"
     align_corners : bool or None
     recompute_scale_factor : bool or None
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> Upsample(scale_factor=2)(tensorlab.tensor([[[1.0, 2.0]]]))
+    tensor([[[1., 1., 2., 2.]]])
     """
 
     def __init__(
@@ -54,14 +60,29 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Pictures by the nearest pixel; parameters as for Upsample."""
+    """Pictures by the nearest pixel; parameters as for Upsample.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> UpsamplingNearest2d(scale_factor=2)(tensorlab.tensor([[[[1.0, 2.0]]]]))
+    tensor([[[[1., 1., 2., 2.],
+              [1., 1., 2., 2.]]]])
+    """
 
     def __init__(self, size=None, scale_factor=None):
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Pictures by straight lines in both directions, corners aligned; parameters as for Upsample."""
+    """Pictures by straight lines in both directions, corners aligned; parameters as for Upsample.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> UpsamplingBilinear2d(size=(1, 3))(tensorlab.tensor([[[[1.0, 2.0]]]]))
+    tensor([[[[1.0000, 1.5000, 2.0000]]]])
+    """
 
     def __init__(self, size=None, scale_factor=None):
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
