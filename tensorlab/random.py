@@ -25,12 +25,30 @@ def seed():
 
 
 def initial_seed():
-    """Return the seed that the default stream started from."""
+    """Return the seed that the default stream started from.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> _ = tensorlab.manual_seed(7)
+    >>> initial_seed()
+    7
+    """
     return default_generator.initial_seed()
 
 
 def get_rng_state():
-    """Return the place in the default stream: 5056 bytes, laid out as PyTorch lays them out."""
+    """Return the place in the default stream: 5056 bytes, laid out as PyTorch lays them out.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> state = get_rng_state()
+    >>> x = tensorlab.rand(1)
+    >>> set_rng_state(state)
+    >>> bool((tensorlab.rand(1) == x).all())
+    True
+    """
     return default_generator.get_state()
 
 

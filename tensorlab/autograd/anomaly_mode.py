@@ -56,6 +56,20 @@ class detect_anomaly(set_detect_anomaly):
     Parameters
     ----------
     check_nan : bool; look for NaN after each node of a backward pass
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> import warnings
+    >>> x = tensorlab.zeros(1, requires_grad=True)
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     with detect_anomaly():
+    ...         try:
+    ...             (x.sqrt() * 0).backward()
+    ...         except RuntimeError as error:
+    ...             print(str(error)[:40])
+    Function 'SqrtBackward0' returned nan va
     """
 
     def __init__(self, check_nan=True):

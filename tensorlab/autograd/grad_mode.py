@@ -98,7 +98,16 @@ class no_grad(_Mode, GradContext):
 
 
 class enable_grad(_Mode, GradContext):
-    """Record inside, even within no_grad."""
+    """Record inside, even within no_grad.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(1, requires_grad=True)
+    >>> with tensorlab.no_grad(), enable_grad():
+    ...     print((x * 2).requires_grad)
+    True
+    """
 
     __slots__ = ()
     __new__ = staticmethod(new_enable_grad)
@@ -110,6 +119,14 @@ class set_grad_enabled(_Mode):
     Parameters
     ----------
     mode : bool
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(1, requires_grad=True)
+    >>> with set_grad_enabled(False):
+    ...     print((x * 2).requires_grad)
+    False
     """
 
     def __init__(self, mode):
@@ -139,6 +156,14 @@ class inference_mode(_Mode):
     Parameters
     ----------
     mode : bool; False leaves an outer inference mode
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> with inference_mode():
+    ...     y = tensorlab.ones(1) * 2
+    >>> y.is_inference()
+    True
     """
 
     def __new__(cls, mode=True):

@@ -35,6 +35,13 @@ class Variable(metaclass=VariableType):
 
     Old programs wrap tensors in it.  There is nothing left to wrap: use the tensor itself, and
     `x.requires_grad_()` for `Variable(x, requires_grad=True)`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = Variable(tensorlab.ones(2), requires_grad=True)
+    >>> x.requires_grad
+    True
     """
 
     _execution_engine = ExecutionEngine()

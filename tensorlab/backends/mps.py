@@ -4,7 +4,13 @@ from tensorlab import _missing
 
 
 def is_available():
-    """False: there is no such device."""
+    """False: there is no such device.
+
+    Examples
+    --------
+    >>> is_available()
+    False
+    """
     return False
 
 

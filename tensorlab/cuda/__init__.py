@@ -49,7 +49,13 @@ def __getattr__(name):
 
 # ------------------------------------------------------------------------------ is there one?
 def is_available():
-    """False: there is no CUDA device."""
+    """False: there is no CUDA device.
+
+    Examples
+    --------
+    >>> is_available()
+    False
+    """
     return False
 
 
@@ -69,7 +75,13 @@ def is_tf32_supported():
 
 
 def device_count():
-    """0: how many devices there are."""
+    """0: how many devices there are.
+
+    Examples
+    --------
+    >>> device_count()
+    0
+    """
     return 0
 
 
@@ -80,11 +92,21 @@ def get_arch_list():
 
 # ------------------------------------------------------------------------------ what does nothing
 def manual_seed(seed):
-    """Seed the random numbers of the current device: nothing to do. `tensorlab.manual_seed` seeds those in use."""
+    """Seed the random numbers of the current device: nothing to do. `tensorlab.manual_seed` seeds those in use.
+
+    Examples
+    --------
+    >>> manual_seed(0)
+    """
 
 
 def manual_seed_all(seed):
-    """Seed the random numbers of all devices: nothing to do."""
+    """Seed the random numbers of all devices: nothing to do.
+
+    Examples
+    --------
+    >>> manual_seed_all(0)
+    """
 
 
 def seed():
@@ -105,7 +127,12 @@ def set_rng_state_all(new_states):
 
 
 def empty_cache():
-    """Give the devices' unused memory back: nothing to do. `tensorlab.empty_cache` does it for the processor's."""
+    """Give the devices' unused memory back: nothing to do. `tensorlab.empty_cache` does it for the processor's.
+
+    Examples
+    --------
+    >>> empty_cache()
+    """
 
 
 # ------------------------------------------------------------------------------ memory

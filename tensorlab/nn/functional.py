@@ -266,7 +266,14 @@ __all__ = [
 
 # ---------------------------------------------------------------- activations
 def relu(input, inplace=False):
-    """max(x, 0) of each element, with `inplace` written over the input."""
+    """max(x, 0) of each element, with `inplace` written over the input.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> relu(tensorlab.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
     return rectifiers.relu_(input) if inplace else rectifiers.relu(input)
 
 
@@ -277,7 +284,14 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
 
 
 def softmax(input, dim=None, _stacklevel=3, dtype=None):
-    """exp(x) / sum(exp(x)) along dimension `dim`; `dtype` converts the input first."""
+    """exp(x) / sum(exp(x)) along dimension `dim`; `dtype` converts the input first.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> softmax(tensorlab.tensor([0.0, 0.0]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
     return softmax_ops.softmax(input, _given_dim("softmax", input, dim, _stacklevel), dtype)
 
 
@@ -287,7 +301,14 @@ def softmin(input, dim=None, _stacklevel=3, dtype=None):
 
 
 def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
-    """log of the softmax along dimension `dim`; `dtype` converts the input first."""
+    """log of the softmax along dimension `dim`; `dtype` converts the input first.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> log_softmax(tensorlab.tensor([0.0, 0.0]), dim=0)
+    tensor([-0.6931, -0.6931])
+    """
     return softmax_ops.log_softmax(input, _given_dim("log_softmax", input, dim, _stacklevel), dtype)
 
 
@@ -310,6 +331,14 @@ def dropout(input, p=0.5, training=True, inplace=False):
     ------
     ValueError
         If `p` is not within 0 and 1.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> dropout(tensorlab.ones(3), training=False)
+    tensor([1., 1., 1.])
+    >>> sorted(set(dropout(tensorlab.ones(100), p=0.5).tolist()))
+    [0.0, 2.0]
     """
     check_probability("dropout", p)
     function = dropout_ops.dropout_ if inplace else dropout_ops.dropout

@@ -111,6 +111,15 @@ class Hooked:
         With `with_kwargs` it is called as `hook(module, args, kwargs, result)`; with `always_call` also if
         forward or a hook raised an error, with None for a result that is not there.
         Returns a handle whose `remove()` takes the hook out.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> layer = tensorlab.nn.ReLU()
+        >>> handle = layer.register_forward_hook(lambda module, args, result: print(result.sum().item()))
+        >>> _ = layer(tensorlab.tensor([-1.0, 2.0]))
+        2.0
+        >>> handle.remove()
         """
         return add_hook(
             self.__dict__,

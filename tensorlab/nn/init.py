@@ -102,30 +102,67 @@ def _calculate_fan_in_and_fan_out(tensor):
 
 
 def uniform_(tensor, a=0.0, b=1.0, generator=None):
-    """Fill with numbers uniform in [a, b)."""
+    """Fill with numbers uniform in [a, b).
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> weight = uniform_(tensorlab.empty(1000), -1.0, 1.0)
+    >>> bool((weight.abs() <= 1).all())
+    True
+    """
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor, mean=0.0, std=1.0, generator=None):
-    """Fill with normal numbers."""
+    """Fill with normal numbers.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> weight = normal_(tensorlab.empty(1000), std=0.1)
+    >>> round(weight.std().item(), 1)
+    0.1
+    """
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
 
 def constant_(tensor, val):
-    """Fill with one value."""
+    """Fill with one value.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> constant_(tensorlab.empty(2), 0.5)
+    tensor([0.5000, 0.5000])
+    """
     with no_grad():
         return tensor.fill_(val)
 
 
 def ones_(tensor):
-    """Fill with 1."""
+    """Fill with 1.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> ones_(tensorlab.empty(2))
+    tensor([1., 1.])
+    """
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor):
-    """Fill with 0."""
+    """Fill with 0.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> zeros_(tensorlab.empty(2))
+    tensor([0., 0.])
+    """
     return constant_(tensor, 0.0)
 
 
@@ -136,6 +173,13 @@ def eye_(tensor):
     ------
     ValueError
         If the tensor is not a matrix.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> eye_(tensorlab.empty(2, 3))
+    tensor([[1., 0., 0.],
+            [0., 1., 0.]])
     """
     if tensor.dim() != 2:
         raise ValueError(f"eye_: x has shape {tuple(tensor.shape)}; expected a matrix")
@@ -150,6 +194,13 @@ def xavier_uniform_(tensor, gain=1.0, generator=None):
     Raises ValueError for a tensor of fewer than two dimensions.
     Source: Glorot and Bengio 2010, "Understanding the difficulty of training deep feedforward
     neural networks", equation 16.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> weight = xavier_uniform_(tensorlab.empty(3, 3))
+    >>> bool((weight.abs() <= 1).all())  # the bound is sqrt(6 / (3 + 3))
+    True
     """
     bound = math.sqrt(3.0) * _xavier_std(tensor, gain)  # variance of U(-b, b) is b**2 / 3
     return uniform_(tensor, -bound, bound, generator)
@@ -160,6 +211,13 @@ def xavier_normal_(tensor, gain=1.0, generator=None):
 
     Raises ValueError for a tensor of fewer than two dimensions.
     Source: Glorot and Bengio 2010, as for xavier_uniform_.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> weight = xavier_normal_(tensorlab.empty(200, 200))
+    >>> round(weight.std().item(), 2)  # sqrt(2 / (200 + 200))
+    0.07
     """
     return normal_(tensor, 0.0, _xavier_std(tensor, gain), generator)
 
@@ -197,7 +255,15 @@ def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gene
 
 
 def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
-    """Fill with normal numbers of variance gain**2 / fan; arguments as for kaiming_uniform_."""
+    """Fill with normal numbers of variance gain**2 / fan; arguments as for kaiming_uniform_.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> weight = kaiming_normal_(tensorlab.empty(200, 200), nonlinearity="relu")
+    >>> round(weight.std().item(), 1)  # sqrt(2 / 200)
+    0.1
+    """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else normal_(tensor, 0.0, std, generator)
 
@@ -262,6 +328,16 @@ def dirac_(tensor, groups=1):
     ------
     ValueError
         If there are other dimensions, or the outputs cannot be split into the groups.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> dirac_(tensorlab.empty(2, 2, 3))
+    tensor([[[0., 1., 0.],
+             [0., 0., 0.]],
+    <BLANKLINE>
+            [[0., 0., 0.],
+             [0., 1., 0.]]])
     """
     if tensor.dim() not in (3, 4, 5):
         raise ValueError(
@@ -299,6 +375,13 @@ def sparse_(tensor, sparsity, std=0.01, generator=None):
     Notes
     -----
     Source: Martens 2010, "Deep learning via Hessian-free optimization", section 5.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> weight = sparse_(tensorlab.empty(10, 4), sparsity=0.5)
+    >>> (weight == 0).sum(0)
+    tensor([5, 5, 5, 5])
     """
     if tensor.dim() != 2:
         raise ValueError(
@@ -318,6 +401,13 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
 
     Numbers outside are drawn again. Where few would be inside, uniform candidates from [a, b] are kept with the
     density as their probability instead. Warns if the mean is more than two deviations outside [a, b].
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> weight = trunc_normal_(tensorlab.empty(1000))
+    >>> bool((weight.abs() <= 2).all())
+    True
     """
     if tensor.is_meta:
         return tensor

@@ -113,7 +113,17 @@ class Module(Hooked, Stateful):
 
     # ------------------------------------------------------------ calling
     def forward(self, *args, **kwargs):
-        """Compute the result; every subclass defines its own."""
+        """Compute the result; every subclass defines its own.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> class Double(tensorlab.nn.Module):
+        ...     def forward(self, x):
+        ...         return 2 * x
+        >>> Double()(tensorlab.ones(2))  # a call runs hooks, too; forward alone does not
+        tensor([2., 2.])
+        """
         raise NotImplementedError(
             f"{type(self).__name__}: has no forward; define forward(self, ...) in the class"
         )
@@ -181,6 +191,14 @@ class Module(Hooked, Stateful):
         """Register a tensor that is part of the state but not learned.
 
         Raises KeyError and TypeError as `register_parameter` does.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> module = tensorlab.nn.Module()
+        >>> module.register_buffer("mean", tensorlab.zeros(2))
+        >>> list(module.state_dict()), list(module.parameters())
+        (['mean'], [])
         """
         self._check_name("register_buffer", name, "_buffer_names")
         if tensor is not None and not isinstance(tensor, Tensor):
@@ -194,6 +212,14 @@ class Module(Hooked, Stateful):
         """Register a submodule under a name.
 
         Raises KeyError and TypeError as `register_parameter` does.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> module = tensorlab.nn.Module()
+        >>> module.add_module("act", tensorlab.nn.ReLU())
+        >>> module.act
+        ReLU()
         """
         self._check_name("add_module", name, "_module_names")
         if module is not None and not isinstance(module, Module):
@@ -302,12 +328,30 @@ class Module(Hooked, Stateful):
                 yield name, module
 
     def children(self):
-        """Yield each direct submodule once."""
+        """Yield each direct submodule once.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> from tensorlab import nn
+        >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+        >>> [type(one).__name__ for one in model.children()]
+        ['Linear', 'ReLU']
+        """
         for _, module in self.named_children():
             yield module
 
     def named_modules(self, memo=None, prefix="", remove_duplicate=True):
-        """Yield (dotted name, module) of this module and all below, parents first."""
+        """Yield (dotted name, module) of this module and all below, parents first.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> from tensorlab import nn
+        >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+        >>> [name for name, _ in model.named_modules()]  # the module itself has no name
+        ['', '0', '1']
+        """
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -321,7 +365,16 @@ class Module(Hooked, Stateful):
                 yield from module.named_modules(memo, inner, remove_duplicate)
 
     def modules(self):
-        """Yield this module and all below, each once, parents first."""
+        """Yield this module and all below, each once, parents first.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> from tensorlab import nn
+        >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+        >>> [type(one).__name__ for one in model.modules()]
+        ['Sequential', 'Linear', 'ReLU']
+        """
         for _, module in self.named_modules():
             yield module
 
@@ -342,11 +395,33 @@ class Module(Hooked, Stateful):
                 yield (f"{owner_name}.{name}" if owner_name else name), value
 
     def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
-        """Yield (dotted name, parameter); one that is shared comes once, by its first name."""
+        """Yield (dotted name, parameter); one that is shared comes once, by its first name.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> from tensorlab import nn
+        >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+        >>> [name for name, _ in model.named_parameters()]
+        ['0.weight', '0.bias']
+        """
         return self._named_members("_parameter_names", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse=True):
-        """Yield each parameter once, those of submodules too unless `recurse` is False."""
+        """Yield each parameter once, those of submodules too unless `recurse` is False.
+
+        Parameters
+        ----------
+        recurse : bool, whether those of submodules come, too
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> from tensorlab import nn
+        >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+        >>> [tuple(one.shape) for one in model.parameters()]
+        [(3, 2), (3,)]
+        """
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
 
@@ -418,7 +493,15 @@ class Module(Hooked, Stateful):
 
     # ------------------------------------------------------------ modes and gradients
     def train(self, mode=True):
-        """Set training mode here and below; return self."""
+        """Set training mode here and below; return self.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> layer = tensorlab.nn.Dropout().eval()
+        >>> layer.train().training
+        True
+        """
         if not isinstance(mode, bool):
             raise ValueError(f"train: mode is {mode!r}; expected True or False")
         self.training = mode
@@ -427,7 +510,14 @@ class Module(Hooked, Stateful):
         return self
 
     def eval(self):
-        """Set evaluation mode: `train(False)`."""
+        """Set evaluation mode: `train(False)`.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> tensorlab.nn.Dropout().eval()(tensorlab.ones(3))
+        tensor([1., 1., 1.])
+        """
         return self.train(False)
 
     def requires_grad_(self, requires_grad=True):
@@ -448,12 +538,35 @@ class Module(Hooked, Stateful):
         return self
 
     def zero_grad(self, set_to_none=True):
-        """Forget the gradients of all parameters, or with `set_to_none=False` fill them with 0."""
+        """Forget the gradients of all parameters, or with `set_to_none=False` fill them with 0.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> from tensorlab import nn
+        >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+        >>> model(tensorlab.ones(1, 2)).sum().backward()
+        >>> model.zero_grad()
+        >>> model[0].weight.grad is None
+        True
+        """
         clear_gradients(self.parameters(), set_to_none)
 
     # ------------------------------------------------------------ conversion
     def apply(self, fn):
-        """Call `fn(module)` for every module, children before parents; return self."""
+        """Call `fn(module)` for every module, children before parents; return self.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> from tensorlab import nn
+        >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+        >>> def start(module):
+        ...     if isinstance(module, nn.Linear):
+        ...         nn.init.zeros_(module.bias)
+        >>> model.apply(start)[0].bias.detach()
+        tensor([0., 0., 0.])
+        """
         for module in self.children():
             module.apply(fn)
         fn(self)

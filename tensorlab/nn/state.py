@@ -67,6 +67,14 @@ class Stateful:
         destination : dict to fill, a new OrderedDict if not given
         prefix : str put before each name
         keep_vars : bool, whether to return the parameters themselves instead of detached aliases
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> from tensorlab import nn
+        >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+        >>> {name: tuple(value.shape) for name, value in model.state_dict().items()}
+        {'0.weight': (3, 2), '0.bias': (3,)}
         """
         if args:
             warnings.warn(

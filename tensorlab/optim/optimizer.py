@@ -232,7 +232,18 @@ class Optimizer:
         self.param_groups.append(group)
 
     def zero_grad(self, set_to_none=True):
-        """Forget the gradients of all parameters, or with `set_to_none=False` fill them with 0."""
+        """Forget the gradients of all parameters, or with `set_to_none=False` fill them with 0.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> x = tensorlab.tensor([3.0], requires_grad=True)
+        >>> optimizer = tensorlab.optim.SGD([x], lr=0.1)
+        >>> (x * x).sum().backward()
+        >>> optimizer.zero_grad()
+        >>> x.grad is None
+        True
+        """
         for group in self.param_groups:
             clear_gradients(group["params"], set_to_none)
 
@@ -248,6 +259,16 @@ class Optimizer:
         Returns
         -------
         what the closure returned, or None
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> x = tensorlab.tensor([3.0], requires_grad=True)
+        >>> optimizer = tensorlab.optim.SGD([x], lr=0.1)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x.detach()
+        tensor([2.4000])
         """
         loss = None
         if closure is not None:

@@ -50,6 +50,17 @@ def load(
         If the file names what is not allowed.
     FileNotFoundError
         If there is no such file.
+
+    Examples
+    --------
+    >>> import io
+    >>> import tensorlab
+    >>> file = io.BytesIO()
+    >>> tensorlab.save(tensorlab.arange(3), file)
+    >>> file.seek(0)
+    0
+    >>> load(file)
+    tensor([0, 1, 2])
     """
     is_restricted = weights_only is None or bool(weights_only)
     with opened(f, mmap) as file, errors_of_program():

@@ -36,6 +36,17 @@ def save(
     Notes
     -----
     At a path the file is written beside the old one, and takes its place when it is complete on the disk.
+
+    Examples
+    --------
+    >>> import io
+    >>> import tensorlab
+    >>> file = io.BytesIO()
+    >>> save({"weight": tensorlab.ones(2)}, file)
+    >>> file.seek(0)
+    0
+    >>> tensorlab.load(file)
+    {'weight': tensor([1., 1.])}
     """
     if isinstance(f, (str, os.PathLike)):
         name = os.path.splitext(os.path.basename(os.fspath(f)))[0]

@@ -15,6 +15,12 @@ class Image:
     Parameters
     ----------
     pixels : Tensor of uint8, shape (height, width) or (height, width, 3)
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.viz.image(tensorlab.eye(2))._repr_png_()[:4]
+    b'\x89PNG'
     """
 
     def __init__(self, pixels):

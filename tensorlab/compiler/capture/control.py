@@ -8,7 +8,13 @@ __all__ = ["allow_in_graph", "assume_constant_result", "disable", "is_compiling"
 
 
 def is_compiling():
-    """Whether the function that asks is being recorded by the compiler."""
+    """Whether the function that asks is being recorded by the compiler.
+
+    Examples
+    --------
+    >>> is_compiling()
+    False
+    """
     return current() is not None
 
 

@@ -35,6 +35,12 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     ------
     RuntimeError
         If it is not finite and `error_if_nonfinite` is True.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> get_total_norm([tensorlab.tensor([3.0]), tensorlab.tensor([4.0])])
+    tensor(5.)
     """
     tensors = (
         [tensors] if isinstance(tensors, Tensor) else listed("get_total_norm", "tensors", tensors)
@@ -102,6 +108,15 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
     max_norm : float
     total_norm : Tensor, 0-d, as `get_total_norm` returns it
     foreach : accepted for PyTorch's sake
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.zeros(2, requires_grad=True)
+    >>> x.grad = tensorlab.tensor([3.0, 4.0])
+    >>> clip_grads_with_norm_([x], 1.0, tensorlab.tensor(5.0))
+    >>> x.grad
+    tensor([0.6000, 0.8000])
     """
     with no_grad():
         scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
@@ -121,7 +136,17 @@ def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False
 
 
 def clip_grad_value_(parameters, clip_value, foreach=None):
-    """Bring every element of every gradient between -clip_value and clip_value."""
+    """Bring every element of every gradient between -clip_value and clip_value.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.zeros(2, requires_grad=True)
+    >>> x.grad = tensorlab.tensor([3.0, -0.5])
+    >>> clip_grad_value_([x], 1.0)
+    >>> x.grad
+    tensor([ 1.0000, -0.5000])
+    """
     with no_grad():
         for gradient in gradients_of(parameters):
             gradient.clamp_(-float(clip_value), float(clip_value))

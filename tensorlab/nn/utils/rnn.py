@@ -51,6 +51,14 @@ class PackedSequence(_Fields):
     batch_sizes : Tensor of int64 on the CPU, shape (steps,), how many rows each step has
     sorted_indices : Tensor of int64, shape (batch,), or None: which sequence stands where, the longest first
     unsorted_indices : Tensor of int64, shape (batch,), or None: the inverse permutation
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn.utils.rnn import pack_sequence
+    >>> packed = pack_sequence([tensorlab.tensor([1, 2, 3]), tensorlab.tensor([4])])
+    >>> packed.data, packed.batch_sizes
+    (tensor([1, 4, 2, 3]), tensor([2, 1, 1]))
     """
 
     def __new__(cls, data, batch_sizes=None, sorted_indices=None, unsorted_indices=None):
@@ -253,6 +261,14 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
         If `total_length` is less than the longest length.
     ShapeError
         If `batch_sizes` does not fit `data`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> packed = pack_sequence([tensorlab.tensor([1, 2, 3]), tensorlab.tensor([4])])
+    >>> pad_packed_sequence(packed, batch_first=True)
+    (tensor([[1, 2, 3],
+            [4, 0, 0]]), tensor([3, 1]))
     """
     data, batch_sizes, _, unsorted_indices = sequence
     if batch_sizes.dim() != 1:
@@ -302,7 +318,14 @@ def pack_sequence(sequences, enforce_sorted=True):
 
 
 def unpack_sequence(packed_sequences):
-    """Return the list of sequences that `pack_sequence` was given."""
+    """Return the list of sequences that `pack_sequence` was given.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> unpack_sequence(pack_sequence([tensorlab.tensor([1, 2]), tensorlab.tensor([3])]))
+    [tensor([1, 2]), tensor([3])]
+    """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
 
@@ -359,7 +382,14 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
 
 
 def unpad_sequence(padded_sequences, lengths, batch_first=False):
-    """Return the list of sequences that `pad_sequence` was given, from it and their lengths."""
+    """Return the list of sequences that `pad_sequence` was given, from it and their lengths.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> unpad_sequence(tensorlab.tensor([[1, 2], [3, 0]]), tensorlab.tensor([2, 1]), batch_first=True)
+    [tensor([1, 2]), tensor([3])]
+    """
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
     return [

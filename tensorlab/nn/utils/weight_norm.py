@@ -61,6 +61,16 @@ def weight_norm(module, name="weight", dim=0):
     -----
     Deprecated, with a FutureWarning; use `nn.utils.parametrizations.weight_norm`, which loads these state dicts.
     Source: Salimans and Kingma 2016, "Weight Normalization".
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     layer = tensorlab.nn.utils.weight_norm(tensorlab.nn.Linear(2, 3))
+    >>> [name for name, _ in layer.named_parameters()]
+    ['bias', 'weight_g', 'weight_v']
     """
     warnings.warn(
         "weight_norm: this function is deprecated in favor of nn.utils.parametrizations.weight_norm, which loads "

@@ -129,7 +129,14 @@ default_collate_fn_map: dict = {
 
 
 def default_convert(data):
-    """Make tensors of the arrays in one sample; what is no array stays as it is."""
+    """Make tensors of the arrays in one sample; what is no array stays as it is.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> default_convert(numpy.ones(2))
+    tensor([1., 1.], dtype=tensorlab.float64)
+    """
     if isinstance(data, np.ndarray) and data.dtype.kind not in "OSUa":
         return as_tensor(data)
     if isinstance(data, (np.bool_, np.number)):

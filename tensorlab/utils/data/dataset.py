@@ -23,6 +23,17 @@ class Dataset:
     """Base class of data sets with an index: a subclass defines `__getitem__` and `__len__`.
 
     A class that can fetch many samples at once defines `__getitems__(indices)` too.
+
+    Examples
+    --------
+    >>> class Squares(Dataset):
+    ...     def __len__(self):
+    ...         return 4
+    ...
+    ...     def __getitem__(self, index):
+    ...         return index, index**2
+    >>> Squares()[3]
+    (3, 9)
     """
 
     def __class_getitem__(cls, item):
@@ -36,7 +47,16 @@ class Dataset:
 
 
 class IterableDataset(Dataset):
-    """Base class of data sets that are streams: a subclass defines `__iter__`."""
+    """Base class of data sets that are streams: a subclass defines `__iter__`.
+
+    Examples
+    --------
+    >>> class Words(IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter(["a", "b"])
+    >>> list(Words())
+    ['a', 'b']
+    """
 
     def __iter__(self):
         raise NotImplementedError(f"{type(self).__name__}: define __iter__(self)")
@@ -87,6 +107,11 @@ class Subset(Dataset):
     ----------
     dataset : Dataset
     indices : sequence of int
+
+    Examples
+    --------
+    >>> list(Subset("abcd", [3, 0]))
+    ['d', 'a']
     """
 
     def __init__(self, dataset, indices):
@@ -170,6 +195,12 @@ class StackDataset(Dataset):
     ------
     ValueError
         If the lengths differ, none is given, or only some have names.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> StackDataset(tensorlab.arange(3), tensorlab.arange(3) * 10)[1]
+    (tensor(1), tensor(10))
     """
 
     def __init__(self, *args, **kwargs):
@@ -223,6 +254,16 @@ class ChainDataset(IterableDataset):
     Parameters
     ----------
     datasets : iterable of IterableDataset
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.utils.data import IterableDataset
+    >>> class Words(IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter(["a", "b"])
+    >>> list(ChainDataset([Words(), Words()]))
+    ['a', 'b', 'a', 'b']
     """
 
     def __init__(self, datasets):
@@ -261,6 +302,13 @@ def random_split(dataset, lengths, generator=None):
     ------
     ValueError
         If the lengths do not sum to the whole, or a fraction is not within 0 and 1.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> parts = random_split(range(10), [0.8, 0.2], generator=tensorlab.Generator().manual_seed(0))
+    >>> [len(part) for part in parts]
+    [8, 2]
     """
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         lengths = lengths_of_fractions(len(dataset), lengths)

@@ -27,6 +27,12 @@ class DistributedSampler(Sampler):
         If the number of processes or the rank is not given: there is no `distributed` that could tell.
     ValueError
         If the rank is not one of them.
+
+    Examples
+    --------
+    >>> from tensorlab.utils.data import DistributedSampler
+    >>> [list(DistributedSampler(range(6), num_replicas=2, rank=rank, shuffle=False)) for rank in (0, 1)]
+    [[0, 2, 4], [1, 3, 5]]
     """
 
     def __init__(

@@ -29,7 +29,19 @@ REPLACEMENT_BLOCK = 32
 
 
 class Sampler:
-    """Base class of samplers: a subclass defines `__iter__`, and `__len__` if it knows it."""
+    """Base class of samplers: a subclass defines `__iter__`, and `__len__` if it knows it.
+
+    Examples
+    --------
+    >>> class Backwards(Sampler):
+    ...     def __init__(self, data):
+    ...         self.data = data
+    ...
+    ...     def __iter__(self):
+    ...         return reversed(range(len(self.data)))
+    >>> list(Backwards("abc"))
+    [2, 1, 0]
+    """
 
     def __class_getitem__(cls, item):
         return cls  # so that `Sampler[int]` in annotations and base classes is valid
@@ -39,7 +51,13 @@ class Sampler:
 
 
 class SequentialSampler(Sampler):
-    """0, 1, 2, ...: the order of the data set."""
+    """0, 1, 2, ...: the order of the data set.
+
+    Examples
+    --------
+    >>> list(SequentialSampler("abc"))
+    [0, 1, 2]
+    """
 
     def __init__(self, data_source):
         self.data_source = data_source
@@ -65,6 +83,13 @@ class RandomSampler(Sampler):
     ------
     TypeError, ValueError
         If `replacement` is not a bool, or `num_samples` not a positive integer.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> sampler = RandomSampler("abcd", generator=tensorlab.Generator().manual_seed(0))
+    >>> sorted(sampler)
+    [0, 1, 2, 3]
     """
 
     def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
@@ -106,6 +131,11 @@ class SubsetRandomSampler(Sampler):
     ----------
     indices : sequence of int
     generator : Generator, the default one if not given
+
+    Examples
+    --------
+    >>> sorted(SubsetRandomSampler([3, 5, 7]))
+    [3, 5, 7]
     """
 
     def __init__(self, indices, generator=None):
@@ -135,6 +165,11 @@ class WeightedRandomSampler(Sampler):
     ValueError
         If `num_samples` is not a positive integer, `replacement` not a bool, or `weights` not one row; without
         replacement also if fewer samples have a weight than are to be drawn.
+
+    Examples
+    --------
+    >>> set(WeightedRandomSampler([0.0, 0.5, 0.5], 100))
+    {1, 2}
     """
 
     def __init__(self, weights, num_samples, replacement=True, generator=None):

@@ -50,6 +50,11 @@ def get_worker_info():
     """Return the WorkerInfo of this process; None in the main process.
 
     An IterableDataset asks it which part of the stream is its own: without that, each worker gives the whole stream.
+
+    Examples
+    --------
+    >>> get_worker_info() is None  # in the main process
+    True
     """
     return info
 
