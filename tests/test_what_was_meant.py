@@ -25,6 +25,7 @@ MISTAKES = {
     "get_total_norm": (lambda: utils.get_total_norm(model.parameters), METHOD),
     "parameters_to_vector": (lambda: utils.parameters_to_vector(model.parameters), METHOD),
     "vector_to_parameters": (lambda: utils.vector_to_parameters(x, model.parameters), METHOD),
+    "autograd.grad": (lambda: tensorlab.autograd.grad(x.sum(), model.parameters), METHOD),
     "ParameterList": (lambda: nn.ParameterList(model.parameters), METHOD),
     "ModuleList": (lambda: nn.ModuleList(model.children), r"write children\(\)"),
     "Sequential, class": (lambda: nn.Sequential(model, nn.ReLU), r"a class: write ReLU\(\)"),

@@ -8,14 +8,38 @@ from tensorlab._core.layout cimport wrap_dim
 from tensorlab._core.tensor cimport TensorBase, offset_of
 
 def size(TensorBase self not None, dim=None):
-    """The shape, or the size of dimension `dim`."""
+    """The shape, or the size of dimension `dim`.
+
+    Parameters
+    ----------
+    dim : int, or None for all sizes
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> x.size(), x.size(0)
+    (tensorlab.Size([2, 2]), 2)
+    """
     if dim is None:
         return self.shape
     return self.sizes[wrap_dim(dim, self.ndim_, "size")]
 
 
 def stride(TensorBase self not None, dim=None):
-    """Elements from one index to the next: a tuple, or the int for dimension `dim`."""
+    """Elements from one index to the next: a tuple, or the int for dimension `dim`.
+
+    Parameters
+    ----------
+    dim : int, or None for all of them
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> x.stride(), x.t().stride(0)
+    ((2, 1), 1)
+    """
     if dim is None:
         return tuple([self.strides[i] for i in range(self.ndim_)])
     return self.strides[wrap_dim(dim, self.ndim_, "stride")]
@@ -27,17 +51,41 @@ def storage_offset(TensorBase self not None):
 
 
 def numel(TensorBase self not None):
-    """Number of elements: the product of the sizes."""
+    """Number of elements: the product of the sizes.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> x.numel()
+    4
+    """
     return self.numel_
 
 
 def dim(TensorBase self not None):
-    """Number of dimensions."""
+    """Number of dimensions.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> x.dim()
+    2
+    """
     return self.ndim_
 
 
 def element_size(TensorBase self not None):
-    """Bytes of one element."""
+    """Bytes of one element.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> x.element_size()
+    4
+    """
     return item_size[self.dtype_]
 
 

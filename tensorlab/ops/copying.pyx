@@ -94,7 +94,19 @@ def clone(TensorBase input not None, *, memory_format=None):
 
 
 def contiguous(TensorBase input not None, memory_format=contiguous_format):
-    """`input` itself if its elements lie in row-major order (or in `memory_format`), else such a copy."""
+    """`input` itself if its elements lie in row-major order (or in `memory_format`), else such a copy.
+
+    Parameters
+    ----------
+    memory_format : contiguous_format, channels_last or channels_last_3d
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> x.t().is_contiguous(), x.t().contiguous().stride()
+    (False, (2, 1))
+    """
     if memory_format is contiguous_format:
         return run_contiguous(input)
     if is_contiguous(input, memory_format):
@@ -221,17 +233,39 @@ def to(TensorBase self not None, *args, dtype=None, device=None, bint non_blocki
 
 
 def type_as(TensorBase self not None, TensorBase other not None):
-    """The tensor in the dtype of `other`, and on its device."""
+    """The tensor in the dtype of `other`, and on its device.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> tensorlab.tensor([1, 2]).type_as(x).dtype
+    tensorlab.float32
+    """
     return run_to(self, other.dtype_, False, None, place_of(other))
 
 
 def to_float(TensorBase self not None, memory_format=None):
-    """The tensor as float32."""
+    """The tensor as float32.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([1, 2]).float()
+    tensor([1., 2.])
+    """
     return run_to(self, FLOAT32, False, memory_format, place_of(self))
 
 
 def to_double(TensorBase self not None, memory_format=None):
-    """The tensor as float64."""
+    """The tensor as float64.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([1.0]).double()
+    tensor([1.], dtype=tensorlab.float64)
+    """
     return run_to(self, FLOAT64, False, memory_format, place_of(self))
 
 
@@ -320,7 +354,15 @@ def get_type(TensorBase self not None, dtype=None, non_blocking=False):
 
 
 def cpu(TensorBase self not None, memory_format=None):
-    """The tensor in the processor's memory: itself if it is there. A tensor on "meta" has no data to be put there."""
+    """The tensor in the processor's memory: itself if it is there. A tensor on "meta" has no data to be put there.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> x.cpu() is x
+    True
+    """
     return run_to(self, self.dtype_, False, memory_format, ON_CPU)
 
 

@@ -314,7 +314,24 @@ def full_like_kernel(TensorBase out, x, fill_value, dtype, device, memory_format
 def empty_like(TensorBase input not None, *, dtype=None, layout=None, device=None,
                bint requires_grad=False, pin_memory=False, memory_format=None):
     """`empty` of the shape of `input`, and of its dtype and order of dimensions unless told
-    otherwise."""
+    otherwise.
+
+    Parameters
+    ----------
+    input : Tensor
+    dtype : dtype, that of `input` if not given
+    layout : None or strided
+    device : "cpu", "meta" or None for that of `input`
+    requires_grad : bool
+    memory_format : preserve_format keeps the order of dimensions in memory
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> tensorlab.empty_like(x).shape
+    tensorlab.Size([2, 2])
+    """
     check_layout(layout, "empty_like")
     return apply_flags(run_4(EMPTY_LIKE, input, dtype, device, memory_format), requires_grad,
                        "empty_like")
@@ -323,7 +340,25 @@ def empty_like(TensorBase input not None, *, dtype=None, layout=None, device=Non
 def zeros_like(TensorBase input not None, *, dtype=None, layout=None, device=None,
                bint requires_grad=False, pin_memory=False, memory_format=None):
     """Zeros of the shape of `input`, and of its dtype and order of dimensions unless told
-    otherwise."""
+    otherwise.
+
+    Parameters
+    ----------
+    input : Tensor
+    dtype : dtype, that of `input` if not given
+    layout : None or strided
+    device : "cpu", "meta" or None for that of `input`
+    requires_grad : bool
+    memory_format : preserve_format keeps the order of dimensions in memory
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> tensorlab.zeros_like(x)
+    tensor([[0., 0.],
+            [0., 0.]])
+    """
     check_layout(layout, "zeros_like")
     return apply_flags(run_4(ZEROS_LIKE, input, dtype, device, memory_format), requires_grad,
                        "zeros_like")
@@ -332,7 +367,25 @@ def zeros_like(TensorBase input not None, *, dtype=None, layout=None, device=Non
 def ones_like(TensorBase input not None, *, dtype=None, layout=None, device=None,
               bint requires_grad=False, pin_memory=False, memory_format=None):
     """Ones of the shape of `input`, and of its dtype and order of dimensions unless told
-    otherwise."""
+    otherwise.
+
+    Parameters
+    ----------
+    input : Tensor
+    dtype : dtype, that of `input` if not given
+    layout : None or strided
+    device : "cpu", "meta" or None for that of `input`
+    requires_grad : bool
+    memory_format : preserve_format keeps the order of dimensions in memory
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> tensorlab.ones_like(x, dtype=tensorlab.int64)
+    tensor([[1, 1],
+            [1, 1]])
+    """
     check_layout(layout, "ones_like")
     return apply_flags(run_4(ONES_LIKE, input, dtype, device, memory_format), requires_grad,
                        "ones_like")
@@ -341,7 +394,26 @@ def ones_like(TensorBase input not None, *, dtype=None, layout=None, device=None
 def full_like(TensorBase input not None, fill_value, *, dtype=None, layout=None, device=None,
               bint requires_grad=False, pin_memory=False, memory_format=None):
     """One number everywhere, in the shape of `input`, and of its dtype and order of dimensions
-    unless told otherwise."""
+    unless told otherwise.
+
+    Parameters
+    ----------
+    input : Tensor
+    fill_value : number
+    dtype : dtype, that of `input` if not given
+    layout : None or strided
+    device : "cpu", "meta" or None for that of `input`
+    requires_grad : bool
+    memory_format : preserve_format keeps the order of dimensions in memory
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> tensorlab.full_like(x, 7.0)
+    tensor([[7., 7.],
+            [7., 7.]])
+    """
     cdef object value = read_fill_value(fill_value, "full_like")
     check_layout(layout, "full_like")
     return apply_flags(run_5(FULL_LIKE, input, value, dtype, device, memory_format),
@@ -420,7 +492,22 @@ def new_empty(TensorBase self not None, *sizes, size=None, dtype=None, layout=No
 
 def new_zeros(TensorBase self not None, *sizes, size=None, dtype=None, layout=None, device=None,
               bint requires_grad=False, pin_memory=False):
-    """`zeros` of the dtype of `self`."""
+    """`zeros` of the dtype of `self`.
+
+    Parameters
+    ----------
+    *sizes : int, or one sequence of int
+    dtype : dtype, that of `self` if not given
+    device : "cpu", "meta" or None for that of `self`
+    requires_grad : bool
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> x.new_zeros(2)
+    tensor([0., 0.])
+    """
     size = given_size(sizes, size, "new_zeros")
     check_layout(layout, "new_zeros")
     return apply_flags(run_4(NEW_ZEROS, self, size, dtype, device), requires_grad, "new_zeros")
@@ -428,7 +515,22 @@ def new_zeros(TensorBase self not None, *sizes, size=None, dtype=None, layout=No
 
 def new_ones(TensorBase self not None, *sizes, size=None, dtype=None, layout=None, device=None,
              bint requires_grad=False, pin_memory=False):
-    """`ones` of the dtype of `self`."""
+    """`ones` of the dtype of `self`.
+
+    Parameters
+    ----------
+    *sizes : int, or one sequence of int
+    dtype : dtype, that of `self` if not given
+    device : "cpu", "meta" or None for that of `self`
+    requires_grad : bool
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> x.new_ones(2)
+    tensor([1., 1.])
+    """
     size = given_size(sizes, size, "new_ones")
     check_layout(layout, "new_ones")
     return apply_flags(run_4(NEW_ONES, self, size, dtype, device), requires_grad, "new_ones")

@@ -188,6 +188,12 @@ def fill_(TensorBase input not None, value):
         If the number does not fit in the tensor's dtype.
     MemoryLayoutError
         If `value` is a tensor, and `input` shows some element twice.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.zeros(2).fill_(3)
+    tensor([3., 3.])
     """
     return run_2(FILL_, input, value)
 
@@ -238,5 +244,12 @@ def zero_in_place(TensorBase x):
 ZERO_.records_itself = True
 
 def zero_(TensorBase input not None):
-    """Write zeros over all elements."""
+    """Write zeros over all elements.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.ones(2).zero_()
+    tensor([0., 0.])
+    """
     return run_1(ZERO_, input)

@@ -210,6 +210,13 @@ def uniform_(TensorBase self not None, double from_=0, double to=1, *, generator
     """Fill with numbers spread evenly from `from` to, but without, `to`.
 
     `from` is a keyword of Python: give it by position.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.empty(100).uniform_(-1, 1)
+    >>> bool((x.abs() <= 1).all())
+    True
     """
     if bounds:
         from_ = read_from(bounds, from_, "uniform_")
@@ -257,7 +264,20 @@ cdef Op NORMAL_ = inplace_op(NORMAL_FILL)
 NORMAL_.aten = "normal_"
 
 def normal_(TensorBase self not None, double mean=0, double std=1, *, generator=None):
-    """Fill with numbers of the normal distribution."""
+    """Fill with numbers of the normal distribution.
+
+    Parameters
+    ----------
+    mean, std : float
+    generator : Generator, the default one if not given
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.empty(10_000).normal_(5, 0.1)
+    >>> round(x.mean().item())
+    5
+    """
     check_normal(self, std, "normal_")
     return run_4(NORMAL_, self, mean, std, generator)
 

@@ -104,7 +104,23 @@ def rand(*sizes, size=None, generator=None, out=None, dtype=None, layout=None, d
 def randn(*sizes, size=None, generator=None, out=None, dtype=None, layout=None, device=None,
           bint requires_grad=False, pin_memory=False):
     """A tensor of numbers of the standard normal distribution; its arguments are those of
-    `rand`."""
+    `rand`.
+
+    Parameters
+    ----------
+    *sizes : int, or one sequence of int
+    generator : Generator, the default one if not given
+    out : Tensor that is filled
+    dtype : floating dtype, the default dtype if not given
+    device : "cpu", "meta" or None
+    requires_grad : bool
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.randn(2, 3).shape
+    tensorlab.Size([2, 3])
+    """
     size = given_size(sizes, size, "randn")
     check_layout(layout, "randn")
     if out is None:
@@ -262,7 +278,24 @@ def randint_like_kernel(TensorBase out, x, low, high, generator, dtype, device, 
 def rand_like(TensorBase input not None, *, generator=None, dtype=None, layout=None,
               device=None, bint requires_grad=False, pin_memory=False, memory_format=None):
     """`rand` of the shape of `input`, and of its dtype and order of dimensions unless told
-    otherwise."""
+    otherwise.
+
+    Parameters
+    ----------
+    input : Tensor
+    dtype : dtype, that of `input` if not given
+    layout : None or strided
+    device : "cpu", "meta" or None for that of `input`
+    requires_grad : bool
+    memory_format : preserve_format keeps the order of dimensions in memory
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> tensorlab.rand_like(x).shape
+    tensorlab.Size([2, 2])
+    """
     check_layout(layout, "rand_like")
     made = run_5(RAND_LIKE, input, generator, dtype, device, memory_format)
     return apply_flags(made, requires_grad, "rand_like")
@@ -271,7 +304,24 @@ def rand_like(TensorBase input not None, *, generator=None, dtype=None, layout=N
 def randn_like(TensorBase input not None, *, generator=None, dtype=None, layout=None,
                device=None, bint requires_grad=False, pin_memory=False, memory_format=None):
     """`randn` of the shape of `input`, and of its dtype and order of dimensions unless told
-    otherwise."""
+    otherwise.
+
+    Parameters
+    ----------
+    input : Tensor
+    dtype : dtype, that of `input` if not given
+    layout : None or strided
+    device : "cpu", "meta" or None for that of `input`
+    requires_grad : bool
+    memory_format : preserve_format keeps the order of dimensions in memory
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> tensorlab.randn_like(x, dtype=tensorlab.float64).dtype
+    tensorlab.float64
+    """
     check_layout(layout, "randn_like")
     made = run_5(RANDN_LIKE, input, generator, dtype, device, memory_format)
     return apply_flags(made, requires_grad, "randn_like")
@@ -503,6 +553,12 @@ def multinomial(TensorBase input not None, num_samples, replacement=False, *, ge
     -----
     Without replacement: the largest of p / e, for e of the exponential distribution, is index i
     with probability p[i] (an "exponential race"), and the next ones are draws from the rest.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.multinomial(tensorlab.tensor([0.0, 1.0]), 3, replacement=True)
+    tensor([1, 1, 1])
     """
     drawn = run_4(MULTINOMIAL, input, int_argument(num_samples, "multinomial", "num_samples"),
                   bool(replacement), generator)

@@ -123,7 +123,16 @@ def view(TensorBase self not None, *shape, size=None, dtype=None):
 
 
 def view_as(TensorBase self not None, TensorBase other not None):
-    """`view` in the shape of another tensor."""
+    """`view` in the shape of another tensor.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> tensorlab.arange(4).view_as(x)
+    tensor([[0, 1],
+            [2, 3]])
+    """
     cdef ssize[MAX_NDIM] sizes
     cdef int i
     for i in range(other.ndim_):

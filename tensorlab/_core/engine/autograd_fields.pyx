@@ -59,6 +59,12 @@ def requires_grad_(TensorBase x not None, requires_grad=True):
     ------
     RuntimeError
         If its dtype is not floating, or if it is to be switched off for a tensor that was computed.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.zeros(2).requires_grad_()
+    tensor([0., 0.], requires_grad=True)
     """
     if not isinstance(requires_grad, bool):
         raise TypeError("requires_grad_: requires_grad must be a bool, not "
@@ -238,6 +244,13 @@ def detach(TensorBase self not None):
     """A tensor over the same memory that autograd does not follow.
 
     Both share a version counter, so autograd notices writes through either.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2, requires_grad=True)
+    >>> (x * 2).detach()
+    tensor([2., 2.])
     """
     return run_1(DETACH, self) if active_layers else alias(self)    # alias is the whole kernel
 

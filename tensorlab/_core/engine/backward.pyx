@@ -19,7 +19,7 @@ from tensorlab._core.tensor cimport TensorBase
 import warnings
 
 from tensorlab._core.dispatch.overrides import call_override
-from tensorlab.errors import GradientError
+from tensorlab.errors import GradientError, what_was_meant
 
 
 # ---------------------------------------------------------------- where a pass starts and ends
@@ -119,7 +119,9 @@ cdef list as_list(object value, str what, str where):
     try:
         return list(value)
     except TypeError:
-        raise TypeError(f"{where}: {what} must be a Tensor or a sequence of them, not {type(value).__name__}") from None
+        raise TypeError(
+            f"{where}: {what} must be a Tensor or a sequence of them, not {type(value).__name__}{what_was_meant(value)}"
+        ) from None
 
 
 cdef list as_targets(object inputs, str where):
@@ -204,6 +206,13 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     Returns
     -------
     tuple of Tensor, one of each input's shape; a dict of them if the inputs are one
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([1.0, 2.0], requires_grad=True)
+    >>> tensorlab.autograd.grad((x * x).sum(), x)
+    (tensor([2., 4.]),)
     """
     cdef list roots = as_list(outputs, "outputs", "grad"), targets = as_targets(inputs, "grad")
     cdef list found = find_overrides(roots, targets)

@@ -75,6 +75,15 @@ def numpy(TensorBase x not None, *, bint force=False):
         If the tensor requires grad and grad mode is on (unless `force`, which detaches): autograd cannot see what NumPy writes.
     TypeError
         For bfloat16, which NumPy does not have.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> x.numpy()[0] = 9  # the same memory
+    >>> x
+    tensor([[9., 9.],
+            [3., 4.]])
     """
     cdef cnp.npy_intp[MAX_NDIM] sizes, strides
     cdef Export export
@@ -183,6 +192,13 @@ def from_numpy(ndarray):
         If it is no array, or of a type that tensorlab does not have.
     ValueError
         If it has negative strides.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> import tensorlab
+    >>> tensorlab.from_numpy(numpy.arange(3))
+    tensor([0, 1, 2])
     """
     if not cnp.PyArray_Check(ndarray):
         raise TypeError(f"from_numpy: a numpy.ndarray is needed, not {type(ndarray).__name__}; use tensor() for lists")

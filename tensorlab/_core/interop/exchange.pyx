@@ -113,6 +113,12 @@ def item(TensorBase x not None):
     ------
     RuntimeError
         If the tensor has more or fewer elements.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([2.5]).item()
+    2.5
     """
     return run_1(ITEM, x) if active_layers or x.storage_.device != ON_CPU else read_item(x)
 
@@ -168,7 +174,15 @@ cdef object only_element(TensorBase x, str where):
 
 
 def tolist(TensorBase x not None):
-    """The values as nested lists of Python numbers; a number for a 0-d tensor."""
+    """The values as nested lists of Python numbers; a number for a 0-d tensor.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> x.tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
     return run_1(TOLIST, x) if active_layers or x.storage_.device != ON_CPU else read_tolist(x)
 
 
@@ -377,6 +391,22 @@ def as_tensor(data, dtype=None, device=None):
     """`data` as a tensor, sharing its memory where possible (a Tensor, a NumPy array of the right type).
 
     Where no device is named, a Tensor stays on its own, unless the default device is "meta".
+
+    Parameters
+    ----------
+    data : Tensor, array, number, or nested list of numbers
+    dtype : dtype, that of `data` if not given
+    device : "cpu", "meta" or None
+
+    Examples
+    --------
+    >>> import numpy
+    >>> import tensorlab
+    >>> array = numpy.zeros(2)
+    >>> x = tensorlab.as_tensor(array)
+    >>> array[0] = 1
+    >>> x
+    tensor([1., 0.], dtype=tensorlab.float64)
     """
     cdef int code = dtype_code(dtype, NO_DTYPE)
     cdef int target = device_code(device, "as_tensor")

@@ -17,6 +17,12 @@ class Grayscale(Module):
     Parameters
     ----------
     num_output_channels : 1 or 3; three are equal
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> Grayscale()(tensorlab.ones(3, 2, 2)).shape
+    tensorlab.Size([1, 2, 2])
     """
 
     def __init__(self, num_output_channels=1):
@@ -31,7 +37,14 @@ class Grayscale(Module):
 
 
 class RandomGrayscale(Module):
-    """Make an image of Pillow or a Tensor gray with probability `p`; the number of channels stays."""
+    """Make an image of Pillow or a Tensor gray with probability `p`; the number of channels stays.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> RandomGrayscale(p=1.0)(tensorlab.ones(3, 2, 2)).shape
+    tensorlab.Size([3, 2, 2])
+    """
 
     def __init__(self, p=0.1):
         super().__init__()
@@ -57,6 +70,12 @@ class ColorJitter(Module):
     ------
     TypeError, ValueError
         If one is something else.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> ColorJitter(brightness=0.5)(tensorlab.rand(3, 2, 2)).shape
+    tensorlab.Size([3, 2, 2])
     """
 
     # In the order in which torchvision draws their factors.

@@ -54,6 +54,12 @@ class Lambda:
     ------
     TypeError
         If it can't be called.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> Lambda(lambda image: image * 2)(tensorlab.ones(2))
+    tensor([2., 2.])
     """
 
     def __init__(self, lambd):
@@ -82,6 +88,13 @@ class RandomApply(Module):
     ------
     TypeError
         If `transforms` isn't a sequence.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.datasets.transforms import RandomHorizontalFlip
+    >>> RandomApply([RandomHorizontalFlip(p=1.0)], p=1.0)(tensorlab.tensor([[[1.0, 2.0]]]))
+    tensor([[[2., 1.]]])
     """
 
     def __init__(self, transforms, p=0.5):

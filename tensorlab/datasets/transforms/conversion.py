@@ -220,6 +220,12 @@ def normalize(tensor, mean, std, inplace=False):
     ------
     TypeError, ValueError
         If `tensor` isn't floating, has fewer than three dimensions, or a deviation is 0.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> normalize(tensorlab.ones(1, 1, 2), mean=[0.5], std=[0.5])
+    tensor([[[1., 1.]]])
     """
     if not isinstance(tensor, Tensor):
         raise TypeError(

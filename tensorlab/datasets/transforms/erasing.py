@@ -32,6 +32,13 @@ class RandomErasing(Module):
     -----
     Ten rectangles are drawn; if none fits, nothing is erased. Source: Zhong et al., Random erasing data augmentation,
     2017, algorithm 1.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> image = tensorlab.arange(16.0).view(1, 4, 4) / 16
+    >>> RandomErasing(p=0.0)(image) is image
+    True
     """
 
     def __init__(self, p=0.5, scale=(0.02, 0.33), ratio=(0.3, 3.3), value=0, inplace=False):

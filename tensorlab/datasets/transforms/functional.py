@@ -65,12 +65,26 @@ def functions_for(img, user):
 
 # ------------------------------------------------------------ sizes
 def get_dimensions(img):
-    """Return [channels, height, width] of an image or Tensor."""
+    """Return [channels, height, width] of an image or Tensor.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> get_dimensions(tensorlab.ones(3, 2, 4))
+    [3, 2, 4]
+    """
     return functions_for(img, "get_dimensions").get_dimensions(img)
 
 
 def get_image_size(img):
-    """Return [width, height] of an image or Tensor: the width first, as in Pillow."""
+    """Return [width, height] of an image or Tensor: the width first, as in Pillow.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> get_image_size(tensorlab.ones(3, 2, 4))
+    [4, 2]
+    """
     return get_dimensions(img)[:0:-1]
 
 
@@ -90,12 +104,27 @@ def pair(size, message):
 
 # ------------------------------------------------------------ parts of an image
 def hflip(img):
-    """Mirror an image from left to right."""
+    """Mirror an image from left to right.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> hflip(tensorlab.tensor([[[1.0, 2.0]]]))
+    tensor([[[2., 1.]]])
+    """
     return functions_for(img, "hflip").hflip(img)
 
 
 def vflip(img):
-    """Turn an image upside down, as in water."""
+    """Turn an image upside down, as in water.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> vflip(tensorlab.tensor([[[1.0], [2.0]]]))
+    tensor([[[2.],
+             [1.]]])
+    """
     return functions_for(img, "vflip").vflip(img)
 
 
@@ -107,6 +136,13 @@ def crop(img, top, left, height, width):
     img : image of Pillow, or Tensor (..., height, width)
     top, left : int, where its upper left corner is, in pixels
     height, width : int, its size
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> image = tensorlab.arange(16.0).view(1, 4, 4) / 16
+    >>> crop(image, 1, 1, 2, 2).shape
+    tensorlab.Size([1, 2, 2])
     """
     return functions_for(img, "crop").crop(img, top, left, height, width)
 
@@ -118,6 +154,13 @@ def center_crop(img, output_size):
     ----------
     img : image of Pillow, or Tensor (..., height, width)
     output_size : int for a square, or (height, width)
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> image = tensorlab.arange(16.0).view(1, 4, 4) / 16
+    >>> center_crop(image, [2, 2]).shape
+    tensorlab.Size([1, 2, 2])
     """
     height, width = pair(output_size, "center_crop: expected an int or (height, width)")
     _, had_height, had_width = get_dimensions(img)
@@ -144,6 +187,13 @@ def pad(img, padding, fill=0, padding_mode="constant"):
     ------
     TypeError, ValueError
         If an argument is something else.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> image = tensorlab.arange(16.0).view(1, 4, 4) / 16
+    >>> pad(image, [1]).shape
+    tensorlab.Size([1, 6, 6])
     """
     functions, borders = functions_for(img, "pad"), sides(padding, "pad")
     check_mode(padding_mode, "pad")
@@ -170,6 +220,13 @@ def erase(img, i, j, h, w, v, inplace=False):
     ------
     TypeError
         If `img` isn't a Tensor.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> image = tensorlab.arange(16.0).view(1, 4, 4) / 16
+    >>> erase(image, 0, 0, 2, 2, tensorlab.zeros(1, 2, 2))[0, 0]
+    tensor([0.0000, 0.0000, 0.1250, 0.1875])
     """
     if not isinstance(img, Tensor):
         raise TypeError(f"erase: img should be Tensor. Got {type(img).__name__}; use ToTensor()")
@@ -210,6 +267,13 @@ def resize(img, size, interpolation=InterpolationMode.BILINEAR, max_size=None, a
     ------
     TypeError, ValueError
         If `size` is something else, `max_size` isn't larger than it, or a Tensor can't have the interpolation.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> image = tensorlab.arange(16.0).view(1, 4, 4) / 16
+    >>> resize(image, [2, 2]).shape
+    tensorlab.Size([1, 2, 2])
     """
     functions, mode = functions_for(img, "resize"), as_mode(interpolation, "resize")
     size = check_size(size)
@@ -286,6 +350,12 @@ def rgb_to_grayscale(img, num_output_channels=1):
         If it is another number.
     TypeError
         If a Tensor has other channels.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> rgb_to_grayscale(tensorlab.ones(3, 2, 2)).shape
+    tensorlab.Size([1, 2, 2])
     """
     if num_output_channels not in (1, 3):
         raise ValueError(
@@ -311,7 +381,14 @@ def adjusted(name, img, factor):
 
 
 def adjust_brightness(img, brightness_factor):
-    """Multiply the colours of an image: 0 gives black, 1 the image, 2 an image twice as bright."""
+    """Multiply the colours of an image: 0 gives black, 1 the image, 2 an image twice as bright.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> adjust_brightness(tensorlab.full((3, 1, 1), 0.25), 2.0).flatten()
+    tensor([0.5000, 0.5000, 0.5000])
+    """
     return adjusted("brightness", img, brightness_factor)
 
 

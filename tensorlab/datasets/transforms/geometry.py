@@ -22,6 +22,13 @@ class Resize(Module):
     ------
     TypeError, ValueError
         If `size` or `interpolation` is something else.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> image = tensorlab.arange(16.0).view(1, 4, 4) / 16
+    >>> Resize(2)(image).shape
+    tensorlab.Size([1, 2, 2])
     """
 
     def __init__(
@@ -50,6 +57,14 @@ class CenterCrop(Module):
     Parameters
     ----------
     size : int for a square, or (height, width)
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> image = tensorlab.arange(16.0).view(1, 4, 4) / 16
+    >>> CenterCrop(2)(image)
+    tensor([[[0.3125, 0.3750],
+             [0.5625, 0.6250]]])
     """
 
     def __init__(self, size):
@@ -78,6 +93,13 @@ class Pad(Module):
     ------
     TypeError, ValueError
         If `padding` or `padding_mode` is something else.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> image = tensorlab.arange(16.0).view(1, 4, 4) / 16
+    >>> Pad(1)(image).shape
+    tensorlab.Size([1, 6, 6])
     """
 
     def __init__(self, padding, fill=0, padding_mode="constant"):

@@ -12,6 +12,12 @@ class ToTensor:
 
     Bytes become numbers of the default dtype from 0 to 1; other elements stay as they are. See
     `functional.to_tensor`.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> ToTensor()(numpy.full((2, 2, 1), 255, dtype=numpy.uint8)).flatten()
+    tensor([1., 1., 1., 1.])
     """
 
     def __call__(self, pic):
@@ -56,6 +62,12 @@ class ConvertImageDtype(Module):
     Parameters
     ----------
     dtype : dtype; see `functional.convert_image_dtype`
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> ConvertImageDtype(tensorlab.uint8)(tensorlab.tensor([[[0.0, 1.0]]]))
+    tensor([[[  0, 255]]], dtype=tensorlab.uint8)
     """
 
     def __init__(self, dtype=BY_NAME["float32"]):

@@ -36,6 +36,13 @@ class RandomCrop(Module):
     ------
     ValueError
         If the image is smaller than `size`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> image = tensorlab.arange(16.0).view(1, 4, 4) / 16
+    >>> RandomCrop(2)(image).shape
+    tensorlab.Size([1, 2, 2])
     """
 
     def __init__(self, size, padding=None, pad_if_needed=False, fill=0, padding_mode="constant"):
@@ -82,7 +89,14 @@ class RandomCrop(Module):
 
 
 class RandomHorizontalFlip(Module):
-    """Mirror an image of Pillow or a Tensor from left to right with probability `p`."""
+    """Mirror an image of Pillow or a Tensor from left to right with probability `p`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> RandomHorizontalFlip(p=1.0)(tensorlab.tensor([[[1.0, 2.0]]]))
+    tensor([[[2., 1.]]])
+    """
 
     def __init__(self, p=0.5):
         super().__init__()
@@ -96,7 +110,15 @@ class RandomHorizontalFlip(Module):
 
 
 class RandomVerticalFlip(Module):
-    """Turn an image of Pillow or a Tensor upside down, as in water, with probability `p`."""
+    """Turn an image of Pillow or a Tensor upside down, as in water, with probability `p`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> RandomVerticalFlip(p=1.0)(tensorlab.tensor([[[1.0], [2.0]]]))
+    tensor([[[2.],
+             [1.]]])
+    """
 
     def __init__(self, p=0.5):
         super().__init__()
@@ -146,6 +168,13 @@ class RandomResizedCrop(Module):
     -----
     Ten rectangles are drawn; if none fits, it is the largest in the middle whose proportions are within `ratio`.
     Source: Szegedy et al., Going deeper with convolutions, 2014, section 6.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> image = tensorlab.arange(16.0).view(1, 4, 4) / 16
+    >>> RandomResizedCrop(3)(image).shape
+    tensorlab.Size([1, 3, 3])
     """
 
     def __init__(
@@ -211,6 +240,13 @@ class RandomRotation(Module):
     ------
     TypeError, ValueError
         If an argument is something else, or `degrees` a negative number.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> image = tensorlab.arange(16.0).view(1, 4, 4) / 16
+    >>> RandomRotation((90, 90))(image)[0, 0]
+    tensor([0.1875, 0.4375, 0.6875, 0.9375])
     """
 
     def __init__(

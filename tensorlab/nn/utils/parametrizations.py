@@ -132,6 +132,13 @@ def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization
     Notes
     -----
     Source: Lezcano Casado 2019, "Trivializations for Gradient-Based Optimization on Manifolds".
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = orthogonal(tensorlab.nn.Linear(3, 3))
+    >>> bool((layer.weight @ layer.weight.T - tensorlab.eye(3)).abs().max() < 1e-5)
+    True
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):
@@ -181,6 +188,13 @@ def weight_norm(module, name="weight", dim=0):
     Notes
     -----
     Source: Salimans and Kingma 2016, "Weight Normalization".
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = weight_norm(tensorlab.nn.Linear(2, 3))
+    >>> [name for name, _ in layer.named_parameters()]
+    ['bias', 'parametrizations.weight.original0', 'parametrizations.weight.original1']
     """
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
@@ -263,6 +277,13 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
     Notes
     -----
     Source: Miyato et al. 2018, "Spectral Normalization for Generative Adversarial Networks".
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = spectral_norm(tensorlab.nn.Linear(3, 3), n_power_iterations=50)
+    >>> round(layer.weight.detach().norm(2).item()) <= 2
+    True
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):

@@ -333,7 +333,14 @@ def check_one_more(value, parametrization):
 
 
 def is_parametrized(module, tensor_name=None):
-    """Say whether a module has a parametrized tensor, or one of this name."""
+    """Say whether a module has a parametrized tensor, or one of this name.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> is_parametrized(tensorlab.nn.Linear(2, 2))
+    False
+    """
     parametrizations = module.__dict__.get("parametrizations")
     if not isinstance(parametrizations, ModuleDict):
         return False

@@ -369,13 +369,35 @@ def mask_of_slices(t, dim, kept):
 
 # ------------------------------------------------------------ functions for users
 def identity(module, name):
-    """Give a parameter an original and a mask of ones; return the module."""
+    """Give a parameter an original and a mask of ones; return the module.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = tensorlab.nn.Linear(2, 2)
+    >>> with tensorlab.no_grad():
+    ...     _ = layer.weight.copy_(tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    >>> _ = identity(layer, "weight")
+    >>> is_pruned(layer)
+    True
+    """
     Identity.apply(module, name)
     return module
 
 
 def random_unstructured(module, name, amount):
-    """Prune `amount` elements (int) or this share of them (float) at random; return the module."""
+    """Prune `amount` elements (int) or this share of them (float) at random; return the module.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = tensorlab.nn.Linear(2, 2)
+    >>> with tensorlab.no_grad():
+    ...     _ = layer.weight.copy_(tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    >>> _ = random_unstructured(layer, "weight", amount=2)
+    >>> (layer.weight == 0).sum().item()
+    2
+    """
     RandomUnstructured.apply(module, name, amount)
     return module
 
@@ -396,19 +418,54 @@ def l1_unstructured(module, name, amount, importance_scores=None):
 
 
 def random_structured(module, name, amount, dim):
-    """Prune slices of a dimension at random; return the module."""
+    """Prune slices of a dimension at random; return the module.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = tensorlab.nn.Linear(2, 2)
+    >>> with tensorlab.no_grad():
+    ...     _ = layer.weight.copy_(tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    >>> _ = random_structured(layer, "weight", amount=1, dim=0)
+    >>> (layer.weight == 0).sum().item()
+    2
+    """
     RandomStructured.apply(module, name, amount, dim)
     return module
 
 
 def ln_structured(module, name, amount, n, dim, importance_scores=None):
-    """Prune the slices of a dimension with the least n-norm; return the module."""
+    """Prune the slices of a dimension with the least n-norm; return the module.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = tensorlab.nn.Linear(2, 2)
+    >>> with tensorlab.no_grad():
+    ...     _ = layer.weight.copy_(tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    >>> _ = ln_structured(layer, "weight", amount=1, n=2, dim=0)
+    >>> layer.weight.detach()
+    tensor([[0., 0.],
+            [3., 4.]])
+    """
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
 def custom_from_mask(module, name, mask):
-    """Prune by a given mask; return the module."""
+    """Prune by a given mask; return the module.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = tensorlab.nn.Linear(2, 2)
+    >>> with tensorlab.no_grad():
+    ...     _ = layer.weight.copy_(tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    >>> _ = custom_from_mask(layer, "weight", tensorlab.tensor([[1, 0], [0, 1]]))
+    >>> layer.weight.detach()
+    tensor([[1., 0.],
+            [0., 4.]])
+    """
     CustomFromMask.apply(module, name, mask)
     return module
 
@@ -429,6 +486,17 @@ def global_unstructured(parameters, pruning_method, importance_scores=None, **kw
         If the method is structured, `parameters` not iterable, or `importance_scores` no dict.
     ValueError
         If there are no parameters.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = tensorlab.nn.Linear(2, 2)
+    >>> with tensorlab.no_grad():
+    ...     _ = layer.weight.copy_(tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    >>> global_unstructured([(layer, "weight")], L1Unstructured, amount=2)
+    >>> layer.weight.detach()
+    tensor([[0., 0.],
+            [3., 4.]])
     """
     if not isinstance(parameters, Iterable):
         raise TypeError(
@@ -479,6 +547,17 @@ def remove(module, name):
     ------
     ValueError
         If the parameter is not pruned.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = tensorlab.nn.Linear(2, 2)
+    >>> with tensorlab.no_grad():
+    ...     _ = layer.weight.copy_(tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    >>> _ = remove(l1_unstructured(layer, "weight", amount=1), "weight")
+    >>> layer.weight.detach()
+    tensor([[0., 2.],
+            [3., 4.]])
     """
     found = pruning_of(module, name)
     if found is None:
@@ -492,7 +571,17 @@ def remove(module, name):
 
 
 def is_pruned(module):
-    """Say whether a module, or one in it, has a pruned parameter."""
+    """Say whether a module, or one in it, has a pruned parameter.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = tensorlab.nn.Linear(2, 2)
+    >>> with tensorlab.no_grad():
+    ...     _ = layer.weight.copy_(tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    >>> is_pruned(layer)
+    False
+    """
     return any(
         isinstance(hook, BasePruningMethod)
         for one in module.modules()

@@ -229,7 +229,14 @@ def scatter(TensorBase input not None, dim, index, src=None, *, value=None, redu
     return store_out("scatter", result, out, (input, index, src), NO_PARTIAL_OVERLAP | OTHERS_APART)
 
 def scatter_(TensorBase input not None, dim, index, src=None, *, value=None, reduce=None):
-    """`scatter`, written over `input`. A call that raises has changed nothing."""
+    """`scatter`, written over `input`. A call that raises has changed nothing.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.zeros(1, 3).scatter_(1, tensorlab.tensor([[2]]), 1.0)
+    tensor([[0., 0., 1.]])
+    """
     return scatter_any(input, dim, index, src, value, reduce, True)
 
 
