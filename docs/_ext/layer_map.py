@@ -12,6 +12,7 @@ lists, not of a drawing: a reader hears it, a telephone wraps it, and every mode
 
 import html
 import posixpath
+import re
 import tomllib
 
 from book_contents import CONTENTS, ROOT, load_chapters
@@ -95,15 +96,18 @@ def module_boxes(layer, docname):
         yield box(module, "planned")
 
 
+# What a docstring shows at its end; it may be read when one uses the function, and not when one reads the code.
+EXAMPLES = re.compile(r'\n *Examples\n *--------\n(?:(?! *""").*\n)*')
+
+
 def count_lines(module):
-    """Return how many lines the files of a module have; a built file counts for nothing."""
+    """Return how many lines the files of a module have, without the examples of docstrings; a built file has none."""
     base = ROOT / "tensorlab" / module.replace(".", "/")
     files = [base.with_name(base.name + suffix) for suffix in SOURCE_SUFFIXES]
     files += [base / f"__init__{suffix}" for suffix in SOURCE_SUFFIXES]
     is_built = module == "_build_info"
-    return (
-        0 if is_built else sum(len(f.read_text("utf-8").splitlines()) for f in files if f.is_file())
-    )
+    texts = [] if is_built else [file.read_text("utf-8") for file in files if file.is_file()]
+    return sum(len(EXAMPLES.sub("\n", text).splitlines()) for text in texts)
 
 
 def setup(app):

@@ -79,7 +79,9 @@ def draw(docname):
         )
     lines.append("</ol>")
     total = sum(group.lines for group in groups)
-    lines.append(f"<p>Together: {total:,} lines in {groups[-1].last_day} days.</p>")
+    lines.append(
+        f"<p>Together: {total:,} lines in {groups[-1].last_day} days, not counting the examples in docstrings.</p>"
+    )
     return "\n".join(lines)
 
 

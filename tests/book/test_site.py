@@ -151,6 +151,17 @@ def test_the_days_of_the_plan_follow_one_another():
         assert after.first_day - before.last_day in (0, 1)
 
 
+def test_examples_of_docstrings_are_no_lines_to_read():
+    text = 'def f():\n    """Do it.\n\n    Examples\n    --------\n    >>> f()\n    """\n    return 1\n'
+    assert layer_map.EXAMPLES.sub("\n", text).splitlines() == [
+        "def f():",
+        '    """Do it.',
+        "",
+        '    """',
+        "    return 1",
+    ]
+
+
 def test_the_path_takes_a_month_as_the_readme_says():
     assert "small enough to read in a month" in (ROOT / "README.md").read_text("utf-8")
     assert reading_plan.load_plan()[-1].last_day <= 31
