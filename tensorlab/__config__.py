@@ -11,7 +11,7 @@ __all__ = ["has_threads", "show"]
 has_threads = _build_info.threads
 
 
-def show():
+def show() -> str:
     """Print the compiler, its flags, the capability in use, the threads and the BLAS.
 
     Examples
@@ -38,7 +38,7 @@ def show():
     print("\n".join(f"{name:<12}{value}" for name, value in rows.items()))
 
 
-def capability():
+def capability() -> str:
     """Return the vector instructions that the loops use, and why these."""
     if _build_info.variants:
         return f"{LEVELS[processor_level()]} (chosen at import among {', '.join(LEVELS)})"
