@@ -52,12 +52,47 @@ def inplace_function(Op op, function, *, bint tensors_only=False):
 
     in_place.__name__ = in_place.__qualname__ = function.__name__ + "_"
     in_place.__module__ = function.__module__
-    how = " as ones and zeros" if op.dtype_rule == COMPARE else ""
-    in_place.__doc__ = f"{in_place.__name__}({parameters})\n\n`{function.__name__}`, written over `input`{how}."
+    in_place.__doc__ = f"{in_place.__name__}({parameters})\n\n{documentation(op, function.__name__, parameters)}"
     call_closure = <call>call_slot(in_place)
     set_call_slot(in_place, <Call>call_by_name)
     translates_itself.add(in_place)
     return in_place
+
+
+cdef str documentation(Op op, str name, str parameters):
+    """What the docstring of such a function says after its signature."""
+    cdef bint has_other = "other" in parameters
+    cdef bint is_whole = isinstance(op.scalar, dict) and set(op.scalar) <= {"whole", "integer", "bool"}
+    how = " as ones and zeros" if op.dtype_rule == COMPARE else ""
+    other = "" if not has_other else (
+        "other : Tensor that broadcasts to the shape of `input`\n" if "other: TensorBase" in parameters
+        else "other : Tensor that broadcasts to the shape of `input`, or number\n"
+    )
+    values = "[6, 4]" if is_whole else "[0.5, 2.0]"
+    second = f"tensorlab.tensor({values})" if has_other else ""
+    return f"""`{name}`, written over `input`{how}.
+
+Parameters
+----------
+input : Tensor
+{other}
+Returns
+-------
+Tensor, `input` itself
+
+Raises
+------
+RuntimeError
+    If the result has another dtype or a larger shape than `input`, elements of `input` overlap, or it
+    is a leaf that requires grad.
+
+Examples
+--------
+>>> import tensorlab
+>>> x = tensorlab.tensor({values})
+>>> x.{name}_({second}) is x
+True
+"""
 
 
 cdef PyObject* call_by_name(PyObject* function, PyObject** arguments, size_t flags, PyObject* names) except NULL:
