@@ -206,7 +206,9 @@ def test_a_missing_library_is_named(what, arguments, monkeypatch):
         return importer(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtra, match=rf'^{what}: .*pip install "tensorlab-book\[safetensors\]"'):
+    with pytest.raises(
+        MissingExtra, match=rf'^{what}: .*pip install "tensorlab-book\[safetensors\]"'
+    ):
         getattr(safetensors, what)(*arguments)
 
 
