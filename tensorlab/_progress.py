@@ -1,6 +1,6 @@
 """What people see while they wait: a bar of tqdm if that is installed, and otherwise a line on stderr.
 
-tqdm is an optional extra (`pip install "tensorlab[progress]"`). It is imported when the first bar is
+tqdm is an optional extra (`pip install "tensorlab-book[progress]"`). It is imported when the first bar is
 shown, and chooses by itself whether it draws in a notebook or in a terminal. TENSORLAB_PROGRESS=0
 keeps everything silent.
 """
