@@ -11,7 +11,7 @@ __all__ = ["has_threads", "show"]
 has_threads = _build_info.threads
 
 
-def show() -> str:
+def show() -> None:
     """Print the compiler, its flags, the capability in use, the threads and the BLAS.
 
     Examples

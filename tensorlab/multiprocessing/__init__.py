@@ -42,7 +42,7 @@ strategy = STRATEGIES[0]
 reductions.init_reductions()
 
 
-def get_context(method=None):
+def get_context(method=None):  # type: ignore[no-redef]
     """Return an object with the functions of this module that starts processes in one way.
 
     Parameters
@@ -62,7 +62,7 @@ def get_context(method=None):
     return multiprocessing.get_context(method)
 
 
-def get_start_method(allow_none=False):
+def get_start_method(allow_none=False):  # type: ignore[no-redef]
     """Return how processes are started: "fork", "spawn" or "forkserver".
 
     Parameters
@@ -77,7 +77,7 @@ def get_start_method(allow_none=False):
     return multiprocessing.get_start_method(allow_none)
 
 
-def get_all_start_methods():
+def get_all_start_methods():  # type: ignore[no-redef]
     """Return the ways of starting processes that the system has, its own first.
 
     Examples
@@ -88,7 +88,7 @@ def get_all_start_methods():
     return multiprocessing.get_all_start_methods()
 
 
-def set_start_method(method, force=False):
+def set_start_method(method, force=False):  # type: ignore[no-redef]
     """Say how processes are started from now on; a program does it once, at its beginning.
 
     Parameters
