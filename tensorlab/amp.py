@@ -40,7 +40,14 @@ def is_autocast_available(device_type):
 
 
 def is_autocast_enabled(device_type=None):
-    """Whether ops choose a smaller type by themselves: False, as none can be switched on."""
+    """Whether ops choose a smaller type by themselves: False, as none can be switched on.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.is_autocast_enabled()
+    False
+    """
     return False
 
 

@@ -94,7 +94,14 @@ def set_printoptions(
 
 
 def get_printoptions():
-    """Return the print options as a dict that `set_printoptions(**options)` takes."""
+    """Return the print options as a dict that `set_printoptions(**options)` takes.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.get_printoptions()["precision"]
+    4
+    """
     return dict(vars(options))
 
 

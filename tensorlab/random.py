@@ -53,7 +53,18 @@ def get_rng_state():
 
 
 def set_rng_state(new_state):
-    """Go to the place in the default stream that `get_rng_state` returned."""
+    """Go to the place in the default stream that `get_rng_state` returned.
+
+    Parameters
+    ----------
+    new_state : Tensor of uint8, as `get_rng_state` gave it
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> state = tensorlab.get_rng_state()
+    >>> tensorlab.set_rng_state(state)
+    """
     kind = getattr(new_state, "dtype", type(new_state).__name__)
     if kind is not DTYPES[1]:
         raise TypeError(f"set_rng_state: a tensor of uint8 is needed, not {kind}")

@@ -46,7 +46,14 @@ def set_default_device(device):
 
 
 def get_default_device():
-    """Return the device where tensors are made if none is named."""
+    """Return the device where tensors are made if none is named.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.get_default_device()
+    device(type='cpu')
+    """
     return get_default()
 
 
@@ -90,12 +97,26 @@ def use_deterministic_algorithms(mode, *, warn_only=False):
 
 
 def are_deterministic_algorithms_enabled():
-    """Return what `use_deterministic_algorithms` was told."""
+    """Return what `use_deterministic_algorithms` was told.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.are_deterministic_algorithms_enabled()
+    False
+    """
     return _state["deterministic"] != "default"
 
 
 def is_deterministic_algorithms_warn_only_enabled():
-    """Return the `warn_only` that `use_deterministic_algorithms` was told."""
+    """Return the `warn_only` that `use_deterministic_algorithms` was told.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.is_deterministic_algorithms_warn_only_enabled()
+    False
+    """
     return _state["deterministic"] == "warn"
 
 
@@ -112,7 +133,14 @@ def set_deterministic_debug_mode(debug_mode):
 
 
 def get_deterministic_debug_mode():
-    """Return 0, 1 or 2 for "default", "warn" or "error"."""
+    """Return 0, 1 or 2 for "default", "warn" or "error".
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.get_deterministic_debug_mode()
+    0
+    """
     return ("default", "warn", "error").index(_state["deterministic"])
 
 
@@ -131,7 +159,14 @@ def set_float32_matmul_precision(precision):
 
 
 def get_float32_matmul_precision():
-    """Return what `set_float32_matmul_precision` was told; "highest" at first."""
+    """Return what `set_float32_matmul_precision` was told; "highest" at first.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.get_float32_matmul_precision()
+    'highest'
+    """
     return _state["matmul_precision"]
 
 
@@ -151,7 +186,14 @@ def set_num_interop_threads(num_threads):
 
 
 def get_num_interop_threads():
-    """Return what `set_num_interop_threads` was told; at first, the number of `get_num_threads`."""
+    """Return what `set_num_interop_threads` was told; at first, the number of `get_num_threads`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.get_num_interop_threads() >= 1
+    True
+    """
     return _state["interop_threads"] or get_num_threads()
 
 
@@ -162,7 +204,17 @@ def set_flush_denormal(mode):
 
 # ------------------------------------------------------------------------------ warnings and names
 def set_warn_always(b):
-    """Say whether warnings that a program gets once are to be repeated, as far as Python's filter lets them."""
+    """Say whether warnings that a program gets once are to be repeated, as far as Python's filter lets them.
+
+    Parameters
+    ----------
+    b : bool
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.set_warn_always(False)
+    """
     if not isinstance(b, bool):
         raise TypeError(f"set_warn_always: True or False is needed, not {b!r}")
     _keep("warn_always", b)
@@ -170,7 +222,14 @@ def set_warn_always(b):
 
 
 def is_warn_always_enabled():
-    """Return what `set_warn_always` was told."""
+    """Return what `set_warn_always` was told.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.is_warn_always_enabled()
+    False
+    """
     return _state["warn_always"]
 
 

@@ -41,5 +41,12 @@ def set_num_threads(num_threads):
 
 
 def get_num_threads():
-    """How many threads large operations may use; at first, the processors that the process may run on."""
+    """How many threads large operations may use; at first, the processors that the process may run on.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.get_num_threads() >= 1
+    True
+    """
     return get_threads()

@@ -125,7 +125,14 @@ cdef int default_float() noexcept:
     return default_code
 
 def get_default_dtype():
-    """The floating type that Python numbers and factories take when none is named."""
+    """The floating type that Python numbers and factories take when none is named.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.get_default_dtype()
+    tensorlab.float32
+    """
     return dtype_object(default_code)
 
 def set_default_dtype(d):

@@ -160,7 +160,13 @@ cdef void release(void* address, size_t nbytes) noexcept:
 
 
 def empty_cache():
-    """Give all cached blocks back to the system. Live tensors are not touched."""
+    """Give all cached blocks back to the system. Live tensors are not touched.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.empty_cache()
+    """
     cdef size_t address
     cdef FreeBlock* block
     cdef int k
@@ -193,7 +199,13 @@ def memory_stats():
 
 
 def reset_peak_memory_stats():
-    """Let `peak_bytes` of `memory_stats()` start again from what is in use now."""
+    """Let `peak_bytes` of `memory_stats()` start again from what is in use now.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.reset_peak_memory_stats()
+    """
     statistics.peak = statistics.allocated
 
 

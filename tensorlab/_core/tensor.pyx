@@ -43,7 +43,14 @@ cdef long live_count = 0
 
 
 def live_tensors():
-    """How many tensors exist now, those that the autograd graph holds included."""
+    """How many tensors exist now, those that the autograd graph holds included.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.live_tensors() > 0
+    True
+    """
     return live_count
 
 

@@ -278,7 +278,15 @@ def relu(input, inplace=False):
 
 
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
-    """Leaky ReLU whose slopes are drawn between two bounds in training, and else their mean."""
+    """Leaky ReLU whose slopes are drawn between two bounds in training, and else their mean.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.rrelu(tensorlab.tensor([-1.0, 2.0]), 0.5, 0.5)
+    tensor([-0.5000,  2.0000])
+    """
     function = random_activations.rrelu_ if inplace else random_activations.rrelu
     return function(input, lower, upper, training)
 
@@ -296,7 +304,15 @@ def softmax(input, dim=None, _stacklevel=3, dtype=None):
 
 
 def softmin(input, dim=None, _stacklevel=3, dtype=None):
-    """exp(-x) / sum(exp(-x)) along dimension `dim`; `dtype` converts the input first."""
+    """exp(-x) / sum(exp(-x)) along dimension `dim`; `dtype` converts the input first.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.softmin(tensorlab.tensor([0.0, 0.0]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
     return softmax_ops.softmin(input, _given_dim("softmin", input, dim, _stacklevel), dtype)
 
 
@@ -346,12 +362,28 @@ def dropout(input, p=0.5, training=True, inplace=False):
 
 
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
-    """Dropout that keeps mean 0 and variance 1 of its input; made for `selu`."""
+    """Dropout that keeps mean 0 and variance 1 of its input; made for `selu`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.alpha_dropout(tensorlab.ones(2), training=False)
+    tensor([1., 1.])
+    """
     return _drop("alpha_dropout", input, p, training, inplace)
 
 
 def dropout1d(input, p=0.5, training=True, inplace=False):
-    """In training, set whole channels of (batch, channels, length), or without batch, to 0."""
+    """In training, set whole channels of (batch, channels, length), or without batch, to 0.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.dropout1d(tensorlab.ones(1, 2, 3), training=False).shape
+    tensorlab.Size([1, 2, 3])
+    """
     _check_dims("dropout1d", input, (2, 3))
     return _drop_channels(input, p, training, inplace, is_batch=input.dim() == 3)
 
@@ -362,6 +394,13 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
     Neighbouring pixels are alike, so that dropping single ones would take little away.
     Source: Tompson et al. 2015, "Efficient Object Localization Using Convolutional Networks",
     section 3.2.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.dropout2d(tensorlab.ones(1, 2, 3, 3), training=False).shape
+    tensorlab.Size([1, 2, 3, 3])
     """
     if input.dim() not in (3, 4):
         _warn_of_dimensions("dropout2d", input, "(batch, channels, height, width)")
@@ -375,14 +414,30 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
 
 
 def dropout3d(input, p=0.5, training=True, inplace=False):
-    """In training, set whole channels of (batch, channels, depth, height, width) to 0."""
+    """In training, set whole channels of (batch, channels, depth, height, width) to 0.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.dropout3d(tensorlab.ones(1, 2, 3, 3, 3), training=False).shape
+    tensorlab.Size([1, 2, 3, 3, 3])
+    """
     if input.dim() not in (4, 5):
         _warn_of_dimensions("dropout3d", input, "(batch, channels, depth, height, width)")
     return _drop_channels(input, p, training, inplace, is_batch=input.dim() != 4)
 
 
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
-    """`alpha_dropout` of whole channels."""
+    """`alpha_dropout` of whole channels.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.feature_alpha_dropout(tensorlab.ones(1, 2, 2), training=False).shape
+    tensorlab.Size([1, 2, 2])
+    """
     return _drop("feature_alpha_dropout", input, p, training, inplace)
 
 

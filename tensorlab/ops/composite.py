@@ -45,7 +45,15 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
-    """The p-norm of x1 - x2 + eps along the last dimension; eps keeps its gradient finite."""
+    """The p-norm of x1 - x2 + eps along the last dimension; eps keeps its gradient finite.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.pairwise_distance(tensorlab.zeros(1, 2), tensorlab.tensor([[3.0, 4.0]]))
+    tensor([5.0000])
+    """
     return norm(x1 - x2 + eps, p, -1, keepdim=keepdim)
 
 
@@ -174,6 +182,13 @@ def instance_norm(
     -----
     A batch of samples is, for batch_norm, one sample of batch * channels channels.
     Source: Ulyanov, Vedaldi and Lempitsky 2016, "Instance Normalization", equation 4.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.instance_norm(tensorlab.tensor([[[1.0, 3.0]]]))
+    tensor([[[-1.0000,  1.0000]]])
     """
     if input.dim() < 2:
         raise ShapeError(

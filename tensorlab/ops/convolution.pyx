@@ -439,6 +439,13 @@ def conv3d(TensorBase input not None, TensorBase weight not None, TensorBase bia
     ----------
     input : Tensor, shape (batch, in_channels, depth, height, width), or without batch
     weight : Tensor, shape (out_channels, in_channels / groups, kernel_depth, kernel_height, kernel_width)
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.conv3d(tensorlab.ones(1, 1, 3, 3, 3), tensorlab.ones(2, 1, 2, 2, 2)).shape
+    tensorlab.Size([1, 2, 2, 2, 2])
     """
     return convolve(input, weight, bias, stride, padding, dilation, groups, 3, "conv3d")
 
@@ -500,17 +507,40 @@ def conv_transpose1d(TensorBase input not None, TensorBase weight not None, Tens
     Returns
     -------
     Tensor, shape (batch, out_channels, (length - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1)
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.conv_transpose1d(tensorlab.ones(1, 1, 2), tensorlab.ones(1, 1, 2))
+    tensor([[[1., 2., 1.]]])
     """
     return convolve_transposed(input, weight, bias, stride, padding, output_padding, groups, dilation, 1, "conv_transpose1d")
 
 
 def conv_transpose2d(TensorBase input not None, TensorBase weight not None, TensorBase bias=None, stride=1, padding=0,
                      output_padding=0, groups=1, dilation=1):
-    """Spread a batch of images by a bank of filters: the gradient of `conv2d` by its input; see `conv_transpose1d`."""
+    """Spread a batch of images by a bank of filters: the gradient of `conv2d` by its input; see `conv_transpose1d`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.conv_transpose2d(tensorlab.ones(1, 1, 2, 2), tensorlab.ones(1, 1, 2, 2)).shape
+    tensorlab.Size([1, 1, 3, 3])
+    """
     return convolve_transposed(input, weight, bias, stride, padding, output_padding, groups, dilation, 2, "conv_transpose2d")
 
 
 def conv_transpose3d(TensorBase input not None, TensorBase weight not None, TensorBase bias=None, stride=1, padding=0,
                      output_padding=0, groups=1, dilation=1):
-    """Spread a batch of volumes by a bank of filters: the gradient of `conv3d` by its input; see `conv_transpose1d`."""
+    """Spread a batch of volumes by a bank of filters: the gradient of `conv3d` by its input; see `conv_transpose1d`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.conv_transpose3d(tensorlab.ones(1, 1, 2, 2, 2), tensorlab.ones(1, 1, 2, 2, 2)).shape
+    tensorlab.Size([1, 1, 3, 3, 3])
+    """
     return convolve_transposed(input, weight, bias, stride, padding, output_padding, groups, dilation, 3, "conv_transpose3d")

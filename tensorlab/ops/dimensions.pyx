@@ -232,7 +232,20 @@ def transpose(TensorBase input not None, dim0, dim1):
 
 
 def swapaxes(TensorBase input not None, axis0, axis1):
-    """`transpose`, under NumPy's name."""
+    """`transpose`, under NumPy's name.
+
+    Parameters
+    ----------
+    input : Tensor
+    axis0, axis1 : int
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(6).view(2, 3)
+    >>> tensorlab.swapaxes(x, 0, 1).shape
+    tensorlab.Size([3, 2])
+    """
     return transpose_dims(input, axis0, axis1)
 
 
@@ -270,7 +283,15 @@ def matrix_transpose(TensorBase self not None):
 
 
 def adjoint(TensorBase input not None):
-    """`mT`: there are no complex types whose conjugate would have to be taken."""
+    """`mT`: there are no complex types whose conjugate would have to be taken.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(6).view(2, 3)
+    >>> tensorlab.adjoint(x).shape
+    tensorlab.Size([3, 2])
+    """
     return matrix_transpose(input)
 
 
@@ -553,7 +574,20 @@ def expand_as(TensorBase self not None, TensorBase other not None):
 
 
 def broadcast_to(TensorBase input not None, size):
-    """`expand`, under NumPy's name."""
+    """`expand`, under NumPy's name.
+
+    Parameters
+    ----------
+    input : Tensor
+    size : sequence of int
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.broadcast_to(tensorlab.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
     cdef ssize[MAX_NDIM] numbers
     cdef int ndim = read_sizes(size, numbers, "broadcast_to")
     return expand_to(input, ndim, numbers)

@@ -67,7 +67,14 @@ def dropout(TensorBase input not None, double p, bint train):
 
 
 def dropout_(TensorBase input not None, double p, bint train):
-    """`dropout`, written over `input`."""
+    """`dropout`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.dropout_(tensorlab.ones(2), 0.5, False)
+    tensor([1., 1.])
+    """
     return run_dropout(input, p, train, False, False, True, "dropout_")
 
 

@@ -227,7 +227,17 @@ def amin(TensorBase input not None, dim=(), bint keepdim=False, *, out=None):
 
 # ---------------------------------------------------------------- aminmax
 def aminmax(TensorBase input not None, *, dim=None, bint keepdim=False, out=None):
-    """Smallest and largest element, of all or along one dimension, as (min, max); `out` is a pair of tensors."""
+    """Smallest and largest element, of all or along one dimension, as (min, max); `out` is a pair of tensors.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(6).view(2, 3)
+    >>> tensorlab.aminmax(x)
+    tensorlab.return_types.aminmax(
+    min=tensor(0),
+    max=tensor(5))
+    """
     dim = plain_ints(dim)
     if input.numel_ == 0 and (dim is None or input.sizes[dim_of(dim, input, "aminmax")] == 0):
         error = ShapeError if dim is None else DimensionError

@@ -368,17 +368,38 @@ cdef TensorBase at_least(TensorBase x, int ndim):
 
 
 def atleast_1d(*tensors):
-    """The tensor with at least 1 dimension; for several tensors, or one sequence of them, a tuple."""
+    """The tensor with at least 1 dimension; for several tensors, or one sequence of them, a tuple.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.atleast_1d(tensorlab.tensor(1.0)).shape
+    tensorlab.Size([1])
+    """
     return each_at_least(tensors, 1, "atleast_1d")
 
 
 def atleast_2d(*tensors):
-    """The tensor with at least 2 dimensions, new ones in front; for several tensors a tuple."""
+    """The tensor with at least 2 dimensions, new ones in front; for several tensors a tuple.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.atleast_2d(tensorlab.ones(3)).shape
+    tensorlab.Size([1, 3])
+    """
     return each_at_least(tensors, 2, "atleast_2d")
 
 
 def atleast_3d(*tensors):
-    """The tensor with at least 3 dimensions, (n,) as (1, n, 1) and (m, n) as (m, n, 1); for several tensors a tuple."""
+    """The tensor with at least 3 dimensions, (n,) as (1, n, 1) and (m, n) as (m, n, 1); for several tensors a tuple.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.atleast_3d(tensorlab.ones(3)).shape
+    tensorlab.Size([1, 3, 1])
+    """
     return each_at_least(tensors, 3, "atleast_3d")
 
 
@@ -415,7 +436,20 @@ def vstack(tensors, *, out=None):
 
 
 def dstack(tensors, *, out=None):
-    """Join tensors one behind the other: along dimension 2."""
+    """Join tensors one behind the other: along dimension 2.
+
+    Parameters
+    ----------
+    tensors : sequence of Tensors
+    out : Tensor that is filled
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.dstack([tensorlab.tensor([1, 2]), tensorlab.tensor([3, 4])])
+    tensor([[[1, 3],
+             [2, 4]]])
+    """
     return stack_parts(tensors, 3, 2, out, "dstack")
 
 

@@ -58,7 +58,19 @@ def given_tensors(tensors, where):
 
 
 def broadcast_tensors(*tensors):
-    """Return the tensors in the shape to which they broadcast: those that have it as they are, of the others views."""
+    """Return the tensors in the shape to which they broadcast: those that have it as they are, of the others views.
+
+    Parameters
+    ----------
+    *tensors : Tensors whose shapes fit together
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> a, b = tensorlab.broadcast_tensors(tensorlab.ones(3, 1), tensorlab.ones(2))
+    >>> a.shape == b.shape
+    True
+    """
     tensors = given_tensors(tensors, "broadcast_tensors")
     try:
         shape = broadcast_shapes(*[one.shape for one in tensors])

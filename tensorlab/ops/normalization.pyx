@@ -489,6 +489,13 @@ def rms_norm(TensorBase input not None, normalized_shape, TensorBase weight=None
     Notes
     -----
     Source: Zhang and Sennrich 2019, "Root Mean Square Layer Normalization", equation 4.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.rms_norm(tensorlab.tensor([3.0, 4.0]), (2,))
+    tensor([0.8485, 1.1314])
     """
     from tensorlab._core.dtypes import finfo
     cdef Rows rows
@@ -525,6 +532,13 @@ def group_norm(TensorBase input not None, num_groups, TensorBase weight=None, Te
     Notes
     -----
     Source: Wu and He 2018, "Group Normalization", section 3.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.group_norm(tensorlab.tensor([[1.0, 3.0]]), 1)
+    tensor([[-1.0000,  1.0000]])
     """
     if input.ndim_ < 2 or num_groups < 1 or input.sizes[1] % num_groups:
         raise ShapeError(f"group_norm: the input has shape {shape_text(input.ndim_, input.sizes)} and num_groups is "

@@ -157,7 +157,21 @@ def embedding(
     scale_grad_by_freq=False,
     sparse=False,
 ):
-    """`nn.functional.embedding`, with the table first; a negative `padding_idx` stands for none."""
+    """`nn.functional.embedding`, with the table first; a negative `padding_idx` stands for none.
+
+    Parameters
+    ----------
+    weight : Tensor, shape (n, size)
+    indices : Tensor of int64 or int32
+    padding_idx : int
+    scale_grad_by_freq, sparse : bool
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.embedding(tensorlab.tensor([[1.0], [2.0]]), tensorlab.tensor([1, 0, 1])).flatten()
+    tensor([2., 1., 2.])
+    """
     padding_idx = None if padding_idx < 0 else padding_idx
     return rows_of(
         indices, weight, padding_idx, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse

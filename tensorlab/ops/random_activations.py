@@ -57,7 +57,15 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
 
 
 def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
-    """`rrelu`, written over `input`."""
+    """`rrelu`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.rrelu_(tensorlab.tensor([-1.0, 2.0]), 0.5, 0.5)
+    tensor([-0.5000,  2.0000])
+    """
     check_slopes("rrelu_", input, lower, upper)
     if not training:
         return leaky_relu_(input, (lower + upper) / 2)

@@ -80,14 +80,40 @@ def flip(TensorBase input not None, *order, dims=None):
 
 
 def fliplr(TensorBase input not None):
-    """A copy with dimension 1 reversed: left and right exchanged."""
+    """A copy with dimension 1 reversed: left and right exchanged.
+
+    Parameters
+    ----------
+    input : Tensor of two or more dimensions
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(6).view(2, 3)
+    >>> tensorlab.fliplr(x)
+    tensor([[2, 1, 0],
+            [5, 4, 3]])
+    """
     if input.ndim_ < 2:
         raise ShapeError(f"fliplr: a tensor with at least 2 dimensions is needed, not {input.ndim_}")
     return flip(input, 1)
 
 
 def flipud(TensorBase input not None):
-    """A copy with dimension 0 reversed: top and bottom exchanged."""
+    """A copy with dimension 0 reversed: top and bottom exchanged.
+
+    Parameters
+    ----------
+    input : Tensor of one or more dimensions
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(6).view(2, 3)
+    >>> tensorlab.flipud(x)
+    tensor([[3, 4, 5],
+            [0, 1, 2]])
+    """
     if input.ndim_ < 1:
         raise ShapeError("flipud: a tensor with at least 1 dimension is needed, not a 0-d one")
     return flip(input, 0)

@@ -274,7 +274,19 @@ def flatten(TensorBase input not None, start_dim=0, end_dim=-1):
 
 
 def ravel(TensorBase input not None):
-    """All elements in one dimension; a view if they lie in row-major order, else a copy."""
+    """All elements in one dimension; a view if they lie in row-major order, else a copy.
+
+    Parameters
+    ----------
+    input : Tensor
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(6).view(2, 3)
+    >>> tensorlab.ravel(x.t())
+    tensor([0, 3, 1, 4, 2, 5])
+    """
     cdef ssize n = input.numel_
     return view_to(run_contiguous(input), 1, &n, "ravel")
 

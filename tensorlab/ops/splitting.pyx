@@ -142,7 +142,23 @@ def split(TensorBase tensor not None, split_size_or_sections, dim=0):
 
 
 def split_with_sizes(TensorBase input not None, split_sizes, dim=0):
-    """`split` into pieces of given sizes."""
+    """`split` into pieces of given sizes.
+
+    Parameters
+    ----------
+    input : Tensor
+    split_sizes : sequence of int that sum to the size of the dimension
+    dim : int
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(6).view(2, 3)
+    >>> tensorlab.split_with_sizes(x, [1, 2], dim=1)
+    (tensor([[0],
+            [3]]), tensor([[1, 2],
+            [4, 5]]))
+    """
     if not isinstance(split_sizes, (tuple, list)):
         raise TypeError(f"split: split_size must be an int or a list of ints, not {type(split_sizes).__name__}")
     dim = plain_ints(dim)
@@ -283,15 +299,40 @@ cdef object split_along(TensorBase x, int dim, int least, object given, str wher
 
 
 def hsplit(TensorBase input not None, indices_or_sections):
-    """`tensor_split` along dimension 1, or 0 of a 1-d tensor, into equal parts."""
+    """`tensor_split` along dimension 1, or 0 of a 1-d tensor, into equal parts.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(6).view(2, 3)
+    >>> tensorlab.hsplit(x, [1])
+    (tensor([[0],
+            [3]]), tensor([[1, 2],
+            [4, 5]]))
+    """
     return split_along(input, -1, 1, indices_or_sections, "hsplit")
 
 
 def vsplit(TensorBase input not None, indices_or_sections):
-    """`tensor_split` along dimension 0 into equal parts."""
+    """`tensor_split` along dimension 0 into equal parts.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(6).view(2, 3)
+    >>> tensorlab.vsplit(x, 2)
+    (tensor([[0, 1, 2]]), tensor([[3, 4, 5]]))
+    """
     return split_along(input, 0, 2, indices_or_sections, "vsplit")
 
 
 def dsplit(TensorBase input not None, indices_or_sections):
-    """`tensor_split` along dimension 2 into equal parts."""
+    """`tensor_split` along dimension 2 into equal parts.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> [part.shape for part in tensorlab.dsplit(tensorlab.ones(1, 1, 4), 2)]
+    [tensorlab.Size([1, 1, 2]), tensorlab.Size([1, 1, 2])]
+    """
     return split_along(input, 2, 3, indices_or_sections, "dsplit")

@@ -253,12 +253,26 @@ def std(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, 
     return run_4(STD, input, dim, minus, keepdim, out, CASTS)
 
 def var_mean(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, *, correction=None):
-    """(variance, mean); see `var`."""
+    """(variance, mean); see `var`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.var_mean(tensorlab.tensor([1.0, 3.0]))
+    (tensor(2.), tensor(2.))
+    """
     return (var(input, dim, unbiased, keepdim, correction=correction),
             mean(input, None if isinstance(dim, bool) else dim, keepdim))
 
 def std_mean(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, *, correction=None):
-    """(standard deviation, mean); see `var`."""
+    """(standard deviation, mean); see `var`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.std_mean(tensorlab.tensor([1.0, 3.0]))
+    (tensor(1.4142), tensor(2.))
+    """
     return (std(input, dim, unbiased, keepdim, correction=correction),
             mean(input, None if isinstance(dim, bool) else dim, keepdim))
 

@@ -25,27 +25,66 @@ def is_tensor(obj, /):
 
 
 def is_storage(obj, /):
-    """Is it a storage, such as `x.untyped_storage()`?"""
+    """Is it a storage, such as `x.untyped_storage()`?
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(6).view(2, 3)
+    >>> tensorlab.is_storage(x.untyped_storage())
+    True
+    """
     return isinstance(obj, Storage)
 
 
 def is_floating_point(TensorBase input not None):
-    """True for float16, bfloat16, float32 and float64."""
+    """True for float16, bfloat16, float32 and float64.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(6).view(2, 3)
+    >>> tensorlab.is_floating_point(x)
+    False
+    """
     return is_in(input.dtype_, FLOATING)
 
 
 def is_complex(TensorBase input not None):
-    """False: tensorlab has no complex types."""
+    """False: tensorlab has no complex types.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.is_complex(tensorlab.ones(1))
+    False
+    """
     return False
 
 
 def is_signed(TensorBase input not None):
-    """True if the elements can be negative."""
+    """True if the elements can be negative.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(6).view(2, 3)
+    >>> tensorlab.is_signed(x)
+    True
+    """
     return input.dtype.is_signed
 
 
 def is_inference(TensorBase input not None):
-    """True for a tensor made under inference_mode."""
+    """True for a tensor made under inference_mode.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(6).view(2, 3)
+    >>> tensorlab.is_inference(x)
+    False
+    """
     return input.is_inference()
 
 
@@ -64,7 +103,15 @@ def is_nonzero(TensorBase input not None):
 
 
 def is_same_size(TensorBase input not None, TensorBase other not None):
-    """Have two tensors the same shape?"""
+    """Have two tensors the same shape?
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(6).view(2, 3)
+    >>> tensorlab.is_same_size(x, x.t())
+    False
+    """
     return input.shape == other.shape
 
 
@@ -75,7 +122,15 @@ def is_set_to(TensorBase self not None, TensorBase tensor not None):
 
 
 def numel(TensorBase input not None):
-    """Number of elements."""
+    """Number of elements.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(6).view(2, 3)
+    >>> tensorlab.numel(x)
+    6
+    """
     return input.numel_
 
 
@@ -100,7 +155,15 @@ def dim_order(TensorBase self not None):
 
 # ---------------------------------------------------------------- real numbers
 def real(TensorBase input not None):
-    """The real part: the tensor itself, since no tensor is complex."""
+    """The real part: the tensor itself, since no tensor is complex.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(6).view(2, 3)
+    >>> tensorlab.real(x) is x
+    True
+    """
     return input
 
 
@@ -116,7 +179,14 @@ def conj(TensorBase input not None):
 
 
 def is_conj(TensorBase input not None):
-    """False: a tensor is never stored as its conjugate. Nor is one stored negated (`is_neg`)."""
+    """False: a tensor is never stored as its conjugate. Nor is one stored negated (`is_neg`).
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.is_conj(tensorlab.ones(1))
+    False
+    """
     return False
 
 
@@ -142,7 +212,15 @@ def get_name(TensorBase self not None):
 
 
 def get_device_index(TensorBase input not None):
-    """-1: the number of an accelerator, if the tensor were on one."""
+    """-1: the number of an accelerator, if the tensor were on one.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(6).view(2, 3)
+    >>> tensorlab.get_device(x)
+    -1
+    """
     return -1
 
 

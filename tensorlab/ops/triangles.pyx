@@ -254,7 +254,15 @@ def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pi
 
 
 def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
-    """Indices of the upper triangle of a matrix, row by row: a tensor of shape (2, n), rows and columns."""
+    """Indices of the upper triangle of a matrix, row by row: a tensor of shape (2, n), rows and columns.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.triu_indices(2, 2)
+    tensor([[0, 0, 1],
+            [0, 1, 1]])
+    """
     check_layout(layout, "triu_indices")
     return run_5(TRIU_INDICES, row, col, offset, dtype, device_or_default(device))
 
@@ -359,7 +367,20 @@ def trace(TensorBase input not None):
 
 
 def diagflat(TensorBase input not None, offset=0):
-    """All elements, in row-major order, as the diagonal of a square matrix."""
+    """All elements, in row-major order, as the diagonal of a square matrix.
+
+    Parameters
+    ----------
+    input : Tensor, of any shape
+    offset : int, the diagonal: above 0 to the right, below 0 to the left
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.diagflat(tensorlab.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
     cdef ssize n = input.numel_
     return diag_embed(reshape_to(input, 1, &n), offset)
 

@@ -37,12 +37,26 @@ def switch_anomaly(bint enabled, bint check_nan=True):
 
 
 def is_anomaly_enabled():
-    """True while anomaly mode is on."""
+    """True while anomaly mode is on.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.is_anomaly_enabled()
+    False
+    """
     return watching
 
 
 def is_anomaly_check_nan_enabled():
-    """True if anomaly mode, when it is on, looks for NaN after each node of a backward pass."""
+    """True if anomaly mode, when it is on, looks for NaN after each node of a backward pass.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.is_anomaly_check_nan_enabled()
+    True
+    """
     return looks_for_nan
 
 

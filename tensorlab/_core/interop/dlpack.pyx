@@ -355,7 +355,15 @@ def from_dlpack(ext_tensor, *, device=None, copy=None):
 
 
 def to_dlpack(TensorBase tensor not None):
-    """A capsule of the form before version 1.0; prefer to hand the tensor itself to the other library's `from_dlpack`."""
+    """A capsule of the form before version 1.0; prefer to hand the tensor itself to the other library's `from_dlpack`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(6).view(2, 3)
+    >>> tensorlab.from_dlpack(tensorlab.to_dlpack(x)).shape
+    tensorlab.Size([2, 3])
+    """
     return dlpack(tensor)
 
 

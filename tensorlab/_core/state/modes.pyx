@@ -43,12 +43,25 @@ def is_grad_enabled():
     """True unless `no_grad` or `inference_mode` is in force in this thread.
 
     `enable_grad` within `inference_mode` makes it True again, but what is computed there is still not recorded.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.is_grad_enabled()
+    True
     """
     return <bint>thread_state().grad_mode
 
 
 def is_inference_mode_enabled():
-    """True while `inference_mode` is in force in this thread."""
+    """True while `inference_mode` is in force in this thread.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.is_inference_mode_enabled()
+    False
+    """
     return <bint>thread_state().inference
 
 

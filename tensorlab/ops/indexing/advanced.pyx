@@ -512,7 +512,14 @@ cdef object run_index_put_(TensorBase x, list indices, TensorBase values, bint a
     return run_4(INDEX_PUT_, x, indices, values, accumulate)
 
 def index_put_(TensorBase input not None, indices, values, bint accumulate=False):
-    """`index_put`, written over `input`. A call that raises has changed nothing."""
+    """`index_put`, written over `input`. A call that raises has changed nothing.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.zeros(3).index_put_((tensorlab.tensor([0, 2]),), tensorlab.tensor(5.0))
+    tensor([5., 0., 5.])
+    """
     check_tensor("index_put_", "values", values)
     return run_4(INDEX_PUT_, input, index_list(indices, "index_put_"), values, accumulate)
 

@@ -101,7 +101,16 @@ def as_strided_scatter(input, src, size, stride, storage_offset=None):
 
 @accepts_numpy_names
 def narrow_copy(input, dim, start, length, *, out=None):
-    """Return `narrow` as a tensor with memory of its own."""
+    """Return `narrow` as a tensor with memory of its own.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(6).view(2, 3)
+    >>> tensorlab.narrow_copy(x, 1, 0, 2)
+    tensor([[0, 1],
+            [3, 4]])
+    """
     part = check_tensor(input, "input", "narrow_copy").narrow(dim, start, length)
     return store_out("narrow_copy", part.new_empty(part.shape).copy_(part), out, (input,))
 

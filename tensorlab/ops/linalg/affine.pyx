@@ -349,7 +349,19 @@ def inner(TensorBase input not None, other, *, out=None):
     return store_out("inner", result, out, (input, y))
 
 def vdot(TensorBase input not None, other, *, out=None):
-    """Inner product of two vectors: `dot`, as there are no complex numbers here."""
+    """Inner product of two vectors: `dot`, as there are no complex numbers here.
+
+    Parameters
+    ----------
+    input, other : Tensor, shape (n,)
+    out : Tensor that is filled
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.vdot(tensorlab.tensor([1, 2]), tensorlab.tensor([3, 4]))
+    tensor(11)
+    """
     return dot(input, other, out=out)
 
 

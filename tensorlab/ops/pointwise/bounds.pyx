@@ -64,7 +64,14 @@ def clamp(TensorBase input not None, min=None, max=None, *, out=None):
     return run_clamp(input, min, max, out)
 
 def clamp_(TensorBase input not None, min=None, max=None):
-    """`clamp`, written over `input`."""
+    """`clamp`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([-3.0, 0.5]).clamp_(-1, 1)
+    tensor([-1.0000,  0.5000])
+    """
     if min is None and max is None:
         raise RuntimeError("clamp_: min and max are both None; give at least one bound")
     if min is None:
@@ -116,7 +123,14 @@ def clamp_min(TensorBase input not None, min, *, out=None):
     return run_binary(CLAMP_MIN, input, min, out)
 
 def clamp_min_(TensorBase input not None, min):
-    """`clamp_min`, written over `input`."""
+    """`clamp_min`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([-3.0, 0.5]).clamp_min_(0)
+    tensor([0.0000, 0.5000])
+    """
     return run_binary_inplace(CLAMP_MIN, input, min)
 
 
@@ -150,7 +164,14 @@ def clamp_max(TensorBase input not None, max, *, out=None):
     return run_binary(CLAMP_MAX, input, max, out)
 
 def clamp_max_(TensorBase input not None, max):
-    """`clamp_max`, written over `input`."""
+    """`clamp_max`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([-3.0, 0.5]).clamp_max_(0)
+    tensor([-3.,  0.])
+    """
     return run_binary_inplace(CLAMP_MAX, input, max)
 
 

@@ -227,7 +227,14 @@ def logit(TensorBase input not None, eps=None, *, out=None):
     return run_binary(LOGIT, input, eps, out)
 
 def logit_(TensorBase input not None, eps=None):
-    """`logit`, written over `input`."""
+    """`logit`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([0.5]).logit_()
+    tensor([0.])
+    """
     return run_binary_inplace(LOGIT, input, -1.0 if eps is None else float(eps))
 
 

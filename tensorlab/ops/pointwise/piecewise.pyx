@@ -55,7 +55,15 @@ def hardtanh(TensorBase input not None, min_val=-1.0, max_val=1.0, bint inplace=
     return run_hardtanh("hardtanh", input, min_val, max_val, inplace)
 
 def hardtanh_(TensorBase input not None, min_val=-1.0, max_val=1.0):
-    """`hardtanh`, written over `input`."""
+    """`hardtanh`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.hardtanh_(tensorlab.tensor([3.0]))
+    tensor([1.])
+    """
     return run_hardtanh("hardtanh_", input, min_val, max_val, True)
 
 def relu6(TensorBase input not None, bint inplace=False):
@@ -161,7 +169,15 @@ def threshold(TensorBase input not None, threshold, value, bint inplace=False, *
     return run_threshold("threshold", input, threshold, value, inplace, out)
 
 def threshold_(TensorBase input not None, threshold, value):
-    """`threshold`, written over `input`."""
+    """`threshold`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.threshold_(tensorlab.tensor([-1.0, 2.0]), 0.5, 0.0)
+    tensor([0., 2.])
+    """
     return run_threshold("threshold_", input, threshold, value, True, None)
 
 

@@ -83,7 +83,15 @@ def leaky_relu(TensorBase input not None, double negative_slope=0.01, bint inpla
     return run_binary_inplace(LEAKY_RELU, input, negative_slope) if inplace else run_binary(LEAKY_RELU, input, negative_slope)
 
 def leaky_relu_(TensorBase input not None, double negative_slope=0.01):
-    """`leaky_relu`, written over `input`."""
+    """`leaky_relu`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.leaky_relu_(tensorlab.tensor([-1.0]), 0.5)
+    tensor([-0.5000])
+    """
     return leaky_relu(input, negative_slope, True)
 
 def leaky_relu_by(TensorBase input not None, TensorBase slope not None):
@@ -169,7 +177,15 @@ def elu(TensorBase input not None, double alpha=1.0, bint inplace=False):
     return run_elu("elu", input, alpha, 1, 1, inplace)
 
 def elu_(TensorBase input not None, double alpha=1.0):
-    """`elu`, written over `input`."""
+    """`elu`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.elu_(tensorlab.tensor([1.0]))
+    tensor([1.])
+    """
     return run_elu("elu_", input, alpha, 1, 1, True)
 
 cdef double SELU_ALPHA = 1.6732632423543772848170429916717
@@ -187,7 +203,15 @@ def selu(TensorBase input not None, bint inplace=False):
     return run_elu("selu", input, SELU_ALPHA, SELU_SCALE, 1, inplace)
 
 def selu_(TensorBase input not None):
-    """`selu`, written over `input`."""
+    """`selu`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.selu_(tensorlab.zeros(1))
+    tensor([0.])
+    """
     return run_elu("selu_", input, SELU_ALPHA, SELU_SCALE, 1, True)
 
 def celu(TensorBase input not None, double alpha=1.0, bint inplace=False):
@@ -204,7 +228,15 @@ def celu(TensorBase input not None, double alpha=1.0, bint inplace=False):
     return run_elu("celu", input, alpha, 1, 1 / alpha, inplace)
 
 def celu_(TensorBase input not None, double alpha=1.0):
-    """`celu`, written over `input`."""
+    """`celu`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.celu_(tensorlab.tensor([1.0]))
+    tensor([1.])
+    """
     return celu(input, alpha, True)
 
 

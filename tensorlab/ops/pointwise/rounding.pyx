@@ -123,7 +123,14 @@ def round(TensorBase input not None, *, int decimals=0, out=None):
     return run_ternary(ROUND_DECIMALS, input, factor, divisor, out)
 
 def round_(TensorBase input not None, *, int decimals=0):
-    """`round`, written over `input`."""
+    """`round`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([1.25]).round_(decimals=1)
+    tensor([1.2000])
+    """
     if decimals == 0:
         return run_unary_inplace(ROUND, input)
     factor, divisor = powers_of_ten("round_", input, decimals)
@@ -186,7 +193,14 @@ def nan_to_num(TensorBase input not None, nan=None, posinf=None, neginf=None, *,
     return run_quaternary(NAN_TO_NUM, input, nan, posinf, neginf, out)
 
 def nan_to_num_(TensorBase input not None, nan=None, posinf=None, neginf=None):
-    """`nan_to_num`, written over `input`."""
+    """`nan_to_num`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([float("nan"), 1.0]).nan_to_num_()
+    tensor([0., 1.])
+    """
     nan, posinf, neginf = replacements(input, nan, posinf, neginf)
     return run_quaternary_inplace(NAN_TO_NUM, input, nan, posinf, neginf)
 

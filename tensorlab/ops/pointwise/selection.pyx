@@ -145,7 +145,15 @@ def masked_fill(TensorBase input not None, mask, value):
     return run_ternary(MASKED_FILL, input, mask, value)
 
 def masked_fill_(TensorBase input not None, mask, value):
-    """`masked_fill`, written over `input`."""
+    """`masked_fill`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([1.0, 2.0])
+    >>> x.masked_fill_(x > 1, 0.0)
+    tensor([1., 0.])
+    """
     value = checked_value("masked_fill_", input, mask, value)
     if is_expanded(input):
         return fill_expanded(input, mask, value)

@@ -88,7 +88,20 @@ def adaptive_avg_pool_backward_derivative(grad, output_size):
     return run_2(ADAPTIVE_AVG_POOL2D if len(output_size) == 2 else ADAPTIVE_AVG_POOL3D, grad, output_size)
 
 def adaptive_avg_pool1d(TensorBase input not None, output_size):
-    """The mean of each of `output_size` windows of a signal; see `adaptive_avg_pool2d`."""
+    """The mean of each of `output_size` windows of a signal; see `adaptive_avg_pool2d`.
+
+    Parameters
+    ----------
+    input : Tensor, shape (batch, channels, ...) or without batch
+    output_size : int or sequence of int or None; None keeps the size of that axis
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.adaptive_avg_pool1d(tensorlab.tensor([[[1.0, 3.0, 5.0, 7.0]]]), 2)
+    tensor([[[2., 6.]]])
+    """
     wanted = wanted_sizes(input, output_size, 1, "adaptive_avg_pool1d")
     split(input, None, wanted, "adaptive_avg_pool")     # checks, in the name of adaptive_avg_pool1d
     return run_2(ADAPTIVE_AVG_POOL2D, input.unsqueeze(-2), (1, *wanted)).squeeze(-2)
@@ -145,22 +158,76 @@ def adaptive_max_pool_derivative(grad, x_shape, indices, output_size):
     return to_places(grad, indices, x_shape, len(output_size))
 
 def adaptive_max_pool1d_with_indices(TensorBase input not None, output_size, bint return_indices=False):
-    """`adaptive_max_pool1d` with its indices, whatever `return_indices` is."""
+    """`adaptive_max_pool1d` with its indices, whatever `return_indices` is.
+
+    Parameters
+    ----------
+    input : Tensor, shape (batch, channels, ...) or without batch
+    output_size : int or sequence of int or None; None keeps the size of that axis
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.adaptive_max_pool1d_with_indices(tensorlab.tensor([[[1.0, 3.0, 5.0, 7.0]]]), 2)
+    (tensor([[[3., 7.]]]), tensor([[[1, 3]]]))
+    """
     wanted = wanted_sizes(input, output_size, 1, "adaptive_max_pool1d")
     split(input, None, wanted, "adaptive_max_pool")     # checks, in the name of adaptive_max_pool1d
     found = run_2(ADAPTIVE_MAX_POOL2D, input.unsqueeze(-2), (1, *wanted))
     return found[0].squeeze(-2), found[1].squeeze(-2)
 
 def adaptive_max_pool2d_with_indices(TensorBase input not None, output_size, bint return_indices=False):
-    """`adaptive_max_pool2d` with its indices, whatever `return_indices` is."""
+    """`adaptive_max_pool2d` with its indices, whatever `return_indices` is.
+
+    Parameters
+    ----------
+    input : Tensor, shape (batch, channels, ...) or without batch
+    output_size : int or sequence of int or None; None keeps the size of that axis
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> values, indices = F.adaptive_max_pool2d_with_indices(tensorlab.rand(1, 1, 4, 4), 2)
+    >>> indices.shape
+    tensorlab.Size([1, 1, 2, 2])
+    """
     return run_2(ADAPTIVE_MAX_POOL2D, input, wanted_sizes(input, output_size, 2, "adaptive_max_pool2d"))
 
 def adaptive_max_pool3d_with_indices(TensorBase input not None, output_size, bint return_indices=False):
-    """`adaptive_max_pool3d` with its indices, whatever `return_indices` is."""
+    """`adaptive_max_pool3d` with its indices, whatever `return_indices` is.
+
+    Parameters
+    ----------
+    input : Tensor, shape (batch, channels, ...) or without batch
+    output_size : int or sequence of int or None; None keeps the size of that axis
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> values, indices = F.adaptive_max_pool3d_with_indices(tensorlab.rand(1, 1, 4, 4, 4), 2)
+    >>> indices.shape
+    tensorlab.Size([1, 1, 2, 2, 2])
+    """
     return run_2(ADAPTIVE_MAX_POOL3D, input, wanted_sizes(input, output_size, 3, "adaptive_max_pool3d"))
 
 def adaptive_max_pool1d(TensorBase input not None, output_size, bint return_indices=False):
-    """The largest number of each of `output_size` windows of a signal; see `adaptive_max_pool2d`."""
+    """The largest number of each of `output_size` windows of a signal; see `adaptive_max_pool2d`.
+
+    Parameters
+    ----------
+    input : Tensor, shape (batch, channels, ...) or without batch
+    output_size : int or sequence of int or None; None keeps the size of that axis
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.adaptive_max_pool1d(tensorlab.tensor([[[1.0, 3.0, 5.0, 7.0]]]), 2)
+    tensor([[[3., 7.]]])
+    """
     found = adaptive_max_pool1d_with_indices(input, output_size)
     return found if return_indices else found[0]
 

@@ -204,7 +204,15 @@ cdef object avg_pool(Op op, int axes, TensorBase x, object kernel_size, object s
 
 def avg_pool1d(TensorBase input not None, kernel_size, stride=None, padding=0, bint ceil_mode=False,
                bint count_include_pad=True):
-    """The mean of each window of a signal, (batch, channels, length) or without batch; see `avg_pool2d`."""
+    """The mean of each window of a signal, (batch, channels, length) or without batch; see `avg_pool2d`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.avg_pool1d(tensorlab.tensor([[[1.0, 3.0, 5.0, 7.0]]]), 2)
+    tensor([[[2., 6.]]])
+    """
     return avg_pool(AVG_POOL2D, 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 def avg_pool2d(TensorBase input not None, kernel_size, stride=None, padding=0, bint ceil_mode=False,

@@ -26,7 +26,15 @@ def check_planes(axes, input, where):
 
 # ------------------------------------------------------------------------------ lp_pool
 def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
-    """The p-norm of each window of a signal, (batch, channels, length) or without batch; see `lp_pool2d`."""
+    """The p-norm of each window of a signal, (batch, channels, length) or without batch; see `lp_pool2d`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.lp_pool1d(tensorlab.tensor([[[3.0, 4.0]]]), 2, 2)
+    tensor([[[5.]]])
+    """
     return lp_pool(1, max_pool1d, avg_pool1d, input, norm_type, kernel_size, stride, ceil_mode)
 
 
@@ -53,7 +61,15 @@ def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
 
 
 def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
-    """The p-norm of each window of a volume; see `lp_pool2d`."""
+    """The p-norm of each window of a volume; see `lp_pool2d`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.lp_pool3d(tensorlab.ones(1, 1, 2, 2, 2), 1, 2).flatten()
+    tensor([8.])
+    """
     return lp_pool(3, max_pool3d, avg_pool3d, input, norm_type, kernel_size, stride, ceil_mode)
 
 
@@ -72,7 +88,16 @@ def lp_pool(axes, maximum, average, input, norm_type, kernel_size, stride, ceil_
 
 # ------------------------------------------------------------------------------ max_unpool
 def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
-    """Put the numbers of max pooling of a signal back where they were; see `max_unpool2d`."""
+    """Put the numbers of max pooling of a signal back where they were; see `max_unpool2d`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> values, indices = F.max_pool1d_with_indices(tensorlab.tensor([[[1.0, 3.0, 5.0, 7.0]]]), 2)
+    >>> F.max_unpool1d(values, indices, 2)
+    tensor([[[0., 3., 0., 7.]]])
+    """
     return max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -107,7 +132,16 @@ def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_siz
 
 
 def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
-    """Put the numbers of max pooling of a volume back where they were; see `max_unpool2d`."""
+    """Put the numbers of max pooling of a volume back where they were; see `max_unpool2d`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> values, indices = F.max_pool3d_with_indices(tensorlab.rand(1, 1, 4, 4, 4), 2)
+    >>> F.max_unpool3d(values, indices, 2).shape
+    tensorlab.Size([1, 1, 4, 4, 4])
+    """
     return max_unpool(3, input, indices, kernel_size, stride, padding, output_size)
 
 

@@ -133,12 +133,30 @@ cdef object fractional_max_pool(Op op, int axes, TensorBase x, object kernel_siz
 
 def fractional_max_pool2d_with_indices(TensorBase input not None, kernel_size, output_size=None, output_ratio=None,
                                        bint return_indices=False, _random_samples=None):
-    """`fractional_max_pool2d` with its indices, whatever `return_indices` is."""
+    """`fractional_max_pool2d` with its indices, whatever `return_indices` is.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> values, indices = F.fractional_max_pool2d_with_indices(tensorlab.rand(1, 1, 8, 8), 2, output_size=3)
+    >>> indices.shape
+    tensorlab.Size([1, 1, 3, 3])
+    """
     return fractional_max_pool(FRACTIONAL2D, 2, input, kernel_size, output_size, output_ratio, _random_samples)
 
 def fractional_max_pool3d_with_indices(TensorBase input not None, kernel_size, output_size=None, output_ratio=None,
                                        bint return_indices=False, _random_samples=None):
-    """`fractional_max_pool3d` with its indices, whatever `return_indices` is."""
+    """`fractional_max_pool3d` with its indices, whatever `return_indices` is.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> values, indices = F.fractional_max_pool3d_with_indices(tensorlab.rand(1, 1, 8, 8, 8), 2, output_size=3)
+    >>> indices.shape
+    tensorlab.Size([1, 1, 3, 3, 3])
+    """
     return fractional_max_pool(FRACTIONAL3D, 3, input, kernel_size, output_size, output_ratio, _random_samples)
 
 def fractional_max_pool2d(TensorBase input not None, kernel_size, output_size=None, output_ratio=None,

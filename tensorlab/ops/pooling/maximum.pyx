@@ -273,7 +273,15 @@ cdef tuple max_pool(Op op, int axes, TensorBase x, object kernel_size, object st
 
 def max_pool1d(TensorBase input not None, kernel_size, stride=None, padding=0, dilation=1, bint ceil_mode=False,
                bint return_indices=False):
-    """The largest number of each window of a signal, (batch, channels, length) or without batch; see `max_pool2d`."""
+    """The largest number of each window of a signal, (batch, channels, length) or without batch; see `max_pool2d`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.max_pool1d(tensorlab.tensor([[[1.0, 3.0, 5.0, 7.0]]]), 2)
+    tensor([[[3., 7.]]])
+    """
     found = max_pool(MAX_POOL2D, 1, input, kernel_size, stride, padding, dilation, ceil_mode)
     return found if return_indices else found[0]
 
@@ -328,15 +336,41 @@ def max_pool3d(TensorBase input not None, kernel_size, stride=None, padding=0, d
 
 def max_pool1d_with_indices(TensorBase input not None, kernel_size, stride=None, padding=0, dilation=1, bint ceil_mode=False,
                             bint return_indices=False):
-    """`max_pool1d` with its indices, whatever `return_indices` is."""
+    """`max_pool1d` with its indices, whatever `return_indices` is.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> F.max_pool1d_with_indices(tensorlab.tensor([[[1.0, 3.0, 5.0, 7.0]]]), 2)
+    (tensor([[[3., 7.]]]), tensor([[[1, 3]]]))
+    """
     return max_pool(MAX_POOL2D, 1, input, kernel_size, stride, padding, dilation, ceil_mode)
 
 def max_pool2d_with_indices(TensorBase input not None, kernel_size, stride=None, padding=0, dilation=1, bint ceil_mode=False,
                             bint return_indices=False):
-    """`max_pool2d` with its indices, whatever `return_indices` is."""
+    """`max_pool2d` with its indices, whatever `return_indices` is.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> values, indices = F.max_pool2d_with_indices(tensorlab.rand(1, 1, 4, 4), 2)
+    >>> indices.shape
+    tensorlab.Size([1, 1, 2, 2])
+    """
     return max_pool(MAX_POOL2D, 2, input, kernel_size, stride, padding, dilation, ceil_mode)
 
 def max_pool3d_with_indices(TensorBase input not None, kernel_size, stride=None, padding=0, dilation=1, bint ceil_mode=False,
                             bint return_indices=False):
-    """`max_pool3d` with its indices, whatever `return_indices` is."""
+    """`max_pool3d` with its indices, whatever `return_indices` is.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.nn import functional as F
+    >>> values, indices = F.max_pool3d_with_indices(tensorlab.rand(1, 1, 4, 4, 4), 2)
+    >>> indices.shape
+    tensorlab.Size([1, 1, 2, 2, 2])
+    """
     return max_pool(MAX_POOL3D, 3, input, kernel_size, stride, padding, dilation, ceil_mode)
