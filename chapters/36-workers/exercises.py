@@ -1005,12 +1005,12 @@ class SameNoise(Exercise):
                         f"(seed, epoch, index) = {(seed, epoch, i)} and {seen.get(key)} have the same noise.",
                     )
                     seen[key] = seed, epoch, i
-        # What is drawn from fewer than 100,000 seeds repeats often among 1,500 places; good seeds hardly ever do.
+        # What is drawn from few seeds, up to some 50,000, repeats among 700 places; good seeds hardly ever do.
         table, rng = Table(1_000_000, (4,)), random.Random(36)
         for what in ("index", "epoch", "seed"):
             noises, again = {}, []
             big = Noisy(table, 7)
-            for number in rng.sample(range(1_000_000), 1500):
+            for number in rng.sample(range(1_000_000), 700):
                 place = {"seed": 7, "epoch": 0, "index": 5, what: number}
                 if what == "seed":
                     big = Noisy(table, number)
@@ -1021,7 +1021,7 @@ class SameNoise(Exercise):
                     again.append((noises[key], number))
                 noises[key] = number
             require(
-                len(again) < 4,
+                len(again) < 2,
                 f"The noise of {what} {again[:1] and again[0][0]} comes again for {what} "
                 f"{again[:1] and again[0][1]}, and so do others: it repeats.",
             )

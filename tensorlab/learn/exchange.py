@@ -47,11 +47,11 @@ class Exchange:
             "len": len,
             "item": lambda value, key: value[key],
             "operator": operate,
+            "copy": copy.deepcopy,
         }
         if side == "w":
             self.answering |= {  # what only the judge may
                 "trace": self.trace_of,
-                "copy": copy.deepcopy,
                 "set": setattr,
                 "set item": lambda value, key, item: value.__setitem__(key, item),
                 "enter": lambda value: value.__enter__(),

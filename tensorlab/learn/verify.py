@@ -7,10 +7,12 @@ of its own, as it is in grading, unless the exercise says why its check has to r
 
 import linecache
 import re
+import sys
 import tempfile
 from pathlib import Path
 
 from .apart import Witness, folder_of
+from .exchange import DEEPEST
 from .exercise import BugHunt, problems
 from .judge import ERROR, MISSING, RIGHT, Broken, Unsendable, Verdict, asked_names, judge
 from .report import verdict_text
@@ -47,6 +49,8 @@ class Apart(Beside):
     """Judges answers in another process, as grading does; one process serves many of them."""
 
     def __enter__(self):
+        self.limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(DEEPEST, self.limit))  # as the referee does
         self.place = tempfile.TemporaryDirectory()
         self.files = folder_of(self.chapter, self.place.name)
         self.witness = None
@@ -55,6 +59,7 @@ class Apart(Beside):
     def __exit__(self, *error):
         self.end()
         self.place.cleanup()
+        sys.setrecursionlimit(self.limit)
 
     def end(self):
         if self.witness is not None:

@@ -67,7 +67,6 @@ def test_what_a_check_hands_over_can_be_used():
         ("get", (TABLE, "__init__")),
         ("set", (TABLE, "rows", 0)),
         ("set item", (TABLE, 0, 0)),
-        ("copy", (TABLE,)),
         ("enter", (TABLE,)),
         ("exit", (TABLE, ["public", "builtins", "int"])),
         ("trace", ("j1",)),
