@@ -171,6 +171,7 @@ class UnequalParts(Exercise):
         data = torch.arange(1.0, 11.0)
         w = torch.tensor(0.5, requires_grad=True)
         gradient_in_parts(w, data[:8], 4, loss_of)
+        require(sizes, "gradient_in_parts never calls loss_of.")
         require(
             max(sizes) < 8,
             "The whole batch went through loss_of. Call it with one part at a time, not with all parts at a time.",

@@ -14,6 +14,7 @@ from pathlib import Path
 from .exchange import Exchange
 from .exercise import PACKAGE_FOLDER
 from .judge import ENDLESS, ERROR, Broken, TimeIsUp, Verdict, readers_lines, time_limit
+from .sandbox import hidden_folders
 
 STARTING = 15.0  # seconds that Python may take to begin
 GRACE = 1.0  # seconds for a program that was told to stop
@@ -47,7 +48,8 @@ class Witness:
         self.exchange = Exchange("j", self.process.stdout, self.process.stdin, records)
         self.ask = self.exchange.ask
         with time_limit(STARTING):
-            self.ask("begin", str(path), [str(files)], list(records))
+            told = [str(folder) for folder in hidden_folders()]
+            self.ask("begin", str(path), [str(files)], list(records), told)
 
     def give(self, seconds):
         """Give the witness so many seconds for each question from now on."""

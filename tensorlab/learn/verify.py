@@ -110,7 +110,8 @@ def complaints_of(bench, exercise):
         yield f"the stub is {stub.state}"
     solution = bench.judge(exercise, exercise.solution)
     if solution.state != RIGHT:
-        yield f"the solution is not right: {flat(solution)}"
+        reason = solution.extra.get("reason", "")
+        yield f"the solution is not right: {flat(solution)} {reason}".rstrip()
     heard = [bench.judge(exercise, wrong.code) for wrong in exercise.wrong]
     for number, (wrong, verdict) in enumerate(zip(exercise.wrong, heard, strict=True), start=1):
         if verdict.state in (RIGHT, MISSING):

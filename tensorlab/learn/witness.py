@@ -39,6 +39,8 @@ class Witness:
         sys.modules["reader"] = self.module  # dataclasses look for it
         self.printed = io.StringIO()
         self.has_read = []
+        self.told, self.told_not = [], []
+        watch_files(self.note)
         exchange.answering |= {
             "begin": self.begin,
             "clear": self.clear,
@@ -47,12 +49,24 @@ class Witness:
             "printed": self.take_printed,
         }
 
-    def begin(self, path, files, records):
-        """Note the student's file; its neighbours and the chapter's programs can be imported."""
+    def begin(self, path, files, records, told):
+        """Note the student's file; its neighbours and the chapter's programs can be imported.
+
+        `told` are folders that tell solutions; what is opened there is noted.
+        """
+        self.told[:] = [folder + os.sep for folder in told]
+        self.told_not[:] = [os.path.dirname(path) + os.sep]
         sys.path[:0] = [*files]
         sys.path.append(str(Path(path).parent))
         self.exchange.wire.records = set(records)
         vars(self.module)["__file__"] = path
+
+    def note(self, path):
+        """Note that a file is opened that tells solutions, and refuse it."""
+        is_told = path.startswith(tuple(self.told)) and not path.startswith(tuple(self.told_not))
+        if is_told or EXERCISES.search(path):
+            self.has_read.append(os.path.basename(path))
+            raise PermissionError(f"{path}: the exercises are not open to an answer")
 
     def clear(self):
         """Forget the student's names: another answer comes."""
@@ -79,14 +93,11 @@ class Witness:
 
 
 def watch_files(note):
-    """Note and refuse that a file of exercises is opened or run."""
+    """Call `note` with the path of each file that is opened or run."""
 
     def hear(event, arguments):
         if event == "open" and not isinstance(arguments[0], (int, type(None))):
-            path = os.path.abspath(os.fsdecode(arguments[0]))
-            if EXERCISES.search(path):
-                note(os.path.basename(path))
-                raise PermissionError(f"{path}: the exercises are not open to an answer")
+            note(os.path.abspath(os.fsdecode(arguments[0])))
 
     sys.addaudithook(hear)
 
@@ -122,7 +133,6 @@ def main():
     exchange = Exchange("w", reader, writer)
     witness = Witness(exchange)
     silence()
-    watch_files(witness.has_read.append)
     with contextlib.redirect_stdout(witness.printed), contextlib.redirect_stderr(witness.printed):
         while True:
             exchange.serve(exchange.receive())

@@ -46,6 +46,18 @@ folder = os.environ.get("TENSORLAB_EXERCISES", "") or "EXERCISES"
 text = next(Path(folder).glob("90-*/exercises.py")).read_text()
 exec(re.findall(r'solution = "(.*?)"', text)[0])
 """,
+    "reads the answers of the tests": """
+import os
+from pathlib import Path
+import tensorlab
+home = Path(tensorlab.__file__).parents[1]
+os.chdir(home)
+for path in (home / "tests/learn/answers/03.toml", "chapters/03-strides/exercises.py", b"tools/bugs.py"):
+    try:
+        os.close(os.open(path, os.O_RDONLY))
+    except OSError:
+        pass
+""",
     "ends the process with status 0": """
 import os
 
