@@ -97,7 +97,7 @@ def module_boxes(layer, docname):
 
 
 # What a docstring shows at its end; it may be read when one uses the function, and not when one reads the code.
-EXAMPLES = re.compile(r'\n *Examples\n *--------\n(?:(?! *""").*\n)*')
+EXAMPLES = re.compile(r'\n\n *Examples\n *--------\n(?:(?! *""").*\n)* *(?=""")')
 
 
 def count_lines(module):
@@ -107,7 +107,7 @@ def count_lines(module):
     files += [base / f"__init__{suffix}" for suffix in SOURCE_SUFFIXES]
     is_built = module == "_build_info"
     texts = [] if is_built else [file.read_text("utf-8") for file in files if file.is_file()]
-    return sum(len(EXAMPLES.sub("\n", text).splitlines()) for text in texts)
+    return sum(len(EXAMPLES.sub("", text).splitlines()) for text in texts)
 
 
 def setup(app):

@@ -153,11 +153,9 @@ def test_the_days_of_the_plan_follow_one_another():
 
 def test_examples_of_docstrings_are_no_lines_to_read():
     text = 'def f():\n    """Do it.\n\n    Examples\n    --------\n    >>> f()\n    """\n    return 1\n'
-    assert layer_map.EXAMPLES.sub("\n", text).splitlines() == [
+    assert layer_map.EXAMPLES.sub("", text).splitlines() == [
         "def f():",
-        '    """Do it.',
-        "",
-        '    """',
+        '    """Do it."""',
         "    return 1",
     ]
 
