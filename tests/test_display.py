@@ -128,7 +128,7 @@ def test_a_notebook_is_told_which_attribute_was_meant():
     assert attribute_meant(error_of(lambda: layer.wieght)) == "weight"
     assert attribute_meant(error_of(lambda: tensorlab.ones(1).sume())) == "sum"
     assert attribute_meant(error_of(lambda: layer.entirely_different)) is None
-    assert attribute_meant(error_of(lambda: "text".uper())) is None
+    assert attribute_meant(error_of(lambda: "text".no_such_method())) is None
     assert attribute_meant(None) is None
 
 
