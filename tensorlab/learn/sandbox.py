@@ -14,7 +14,6 @@ from pathlib import Path
 from .exercise import PACKAGE_FOLDER, ExerciseError, exercise_folders
 
 BUBBLEWRAP = "bwrap"
-CHOICES = ("none", "auto", BUBBLEWRAP)
 TOLD = ("chapters", "docs", "tests", "tools")  # what tells solutions, in a checkout
 
 
