@@ -40,7 +40,7 @@ cdef inline total sum_block(total* x, ssize n) noexcept nogil:
     """LANES running sums, then FEW of them, then one."""
     cdef total[LANES] lane
     cdef ssize i = 0
-    cdef int k, half = FEW // 2
+    cdef int k
     for k in range(LANES):
         lane[k] = 0
     while i + LANES <= n:
@@ -53,11 +53,13 @@ cdef inline total sum_block(total* x, ssize n) noexcept nogil:
         for k in range(FEW):
             lane[k] += x[i + k]
         i += FEW
-    while half > 0:
-        for k in range(half):
-            lane[k] += lane[k + half]
-        half //= 2
-    return lane[0] + sum_short(x + i, n - i)
+    for k in range(8):                  # four loops of constant length: they stay in registers
+        lane[k] += lane[k + 8]
+    for k in range(4):
+        lane[k] += lane[k + 4]
+    for k in range(2):
+        lane[k] += lane[k + 2]
+    return (lane[0] + lane[1]) + sum_short(x + i, n - i)
 
 cdef inline total pairwise_sum(total* x, ssize n) noexcept nogil:
     """The sum of n elements; halves of long runs are summed separately (pairwise summation)."""
