@@ -18,11 +18,14 @@ from tensorlab._core.dispatch.operands cimport (
     refuse_internal_overlap, refuse_overlap, result_for, same_numbers, write_number
 )
 from tensorlab._core.dispatch.out_argument cimport check_out_dtype, other_device, resize_out
-from tensorlab._core.dtypes cimport BOOL, INEXACT, INT64, MAX_ITEMSIZE, default_float, dtype_object, is_in, kernel_dtype
+from tensorlab._core.dtypes cimport (
+    BOOL, INEXACT, INT64, MAX_ITEMSIZE, default_float, dtype_object, is_in, item_size, kernel_dtype
+)
 from tensorlab._core.layout cimport MAX_NDIM, is_canonical, may_have_internal_overlap, shape_text, ssize
-from tensorlab._core.loops.conversion cimport check_convertible, convert
+from tensorlab._core.loops.conversion cimport check_convertible
 from tensorlab._core.loops.iterator cimport (
-    MAX_OPERANDS, TensorIterator, binary_loop, copy_into, for_each, moved, set_operand
+    MAX_OPERANDS, TensorIterator, binary_loop, broadcast_value, copy_into, for_each, moved,
+    set_operand
 )
 from tensorlab._core.state.devices cimport ON_CPU, ON_META
 from tensorlab._core.tensor cimport TensorBase, check_writable, staged, unstage
@@ -197,7 +200,7 @@ cdef TensorBase short_binary(Op op, object a, object b, TensorBase out):
         (<binary_loop>loop)(out.data_, x.data_, y.data_, x.numel_)
         return out
     write_number(number, x.dtype_, row)
-    convert(row, x.dtype_, 1, row, x.dtype_, 0, x.numel_)
+    broadcast_value(row, row, item_size[x.dtype_], x.numel_)
     if isinstance(a, TensorBase):
         (<binary_loop>loop)(out.data_, x.data_, row, x.numel_)
     else:

@@ -31,6 +31,7 @@ cdef void set_operand(TensorIterator* iter, int k, char* data, int dtype, int ke
 cdef int for_each(TensorIterator* iter, void* loop, ssize grain) except -1
 
 # what brings operands into that form
+cdef void broadcast_value(char* buffer, const char* value, int size, ssize n) noexcept nogil
 cdef void gather_row(char* buffer, Operand* operand, char* data, ssize stride, ssize n) noexcept nogil
 cdef void repeat(char* buffer, ssize filled, ssize nbytes) noexcept nogil
 
