@@ -9,7 +9,7 @@ from typing import Any
 
 from tensorlab import _missing
 from tensorlab._core import layout_fields
-from tensorlab._core.dispatch import overrides, subclass
+from tensorlab._core.dispatch import dispatch_hooks, overrides, subclass
 from tensorlab._core.dispatch.numpy_aliases import accept_numpy_names
 from tensorlab._core.engine import autograd_fields
 from tensorlab._core.interop import arrays, dlpack, exchange
@@ -129,6 +129,7 @@ class Tensor(TensorBase):
     def __init_subclass__(cls, **keywords):
         super().__init_subclass__(**keywords)
         overrides.register_subclass(cls)
+        dispatch_hooks.register_hook_of_class(cls)
 
     # autograd
     requires_grad = property(

@@ -33,7 +33,7 @@ from tensorlab._core.graph.inplace cimport check_inplace
 from tensorlab._core.graph.saved cimport SavedTensor, save_tensor
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops.iterator cimport unary_loop
-from tensorlab._core.state.modes cimport active_layers, thread_state
+from tensorlab._core.state.modes cimport ThreadState, active_layers, thread_state
 from tensorlab._core.tensor cimport TensorBase, takes_part
 
 from tensorlab.errors import GradientError
@@ -75,6 +75,8 @@ cdef object run_recorded(Op op, PyObject** arguments, int n):
     cdef object out
     if op.writes:
         return run_writing(op, arguments, n)
+    if op.recorded_by is not None and thread_state().grad_enabled and is_gradient_wanted(arguments, n):
+        return op.recorded_by(*[<object>arguments[i] for i in range(n)])
     out = backend(op, arguments, n)
     if op.is_view:
         mark_views(<TensorBase>arguments[0], out, op.creation)
@@ -135,6 +137,35 @@ cdef inline object backend(Op op, PyObject** arguments, int n):
         if layer is not None:
             return handle(layer, op, arguments, n)
     return run_kernel(op, arguments, n)
+
+
+# ---------------------------------------------------------------- custom ops
+cdef bint is_gradient_wanted(PyObject** arguments, int n):
+    """Does a tensor among the arguments, or in a list among them, need a gradient?"""
+    for one in tensors_among(arguments, n):
+        if needs_grad(<TensorBase>one):
+            return True
+    return False
+
+
+def shares_storage(TensorBase one not None, TensorBase other not None):
+    """Do two tensors show the same storage?"""
+    return one.storage_ is other.storage_
+
+
+def run_below_autograd(Op op not None, *args):
+    """What is below autograd, for the function that records an op: layers, then the kernel."""
+    cdef PyObject* pointers[MAX_ARGUMENTS]
+    cdef list arguments = op.bind(args, {})
+    cdef ThreadState* state = thread_state()
+    cdef int ceiling = state.ceiling, i
+    for i in range(op.arity):
+        pointers[i] = <PyObject*>arguments[i]
+    state.ceiling = min(ceiling, <int>AUTOGRAD)
+    try:
+        return backend(op, pointers, op.arity)
+    finally:
+        state.ceiling = ceiling
 
 
 # ---------------------------------------------------------------- recording

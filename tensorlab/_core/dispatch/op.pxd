@@ -65,6 +65,9 @@ cdef class Op:
     cdef call_function call_kernel
     # compose(argument, ...): calls other ops, and returns what they return, on any device
     cdef readonly object compose_function
+    # recorded_by(argument, ...): what autograd calls instead if a gradient may be wanted, for an op whose backward is a
+    # program's own (library/); it ends in `run_below_autograd`
+    cdef public object recorded_by
     cdef readonly str node_name         # "MulBackward0"
     cdef readonly dict public_names     # parameter: what PyTorch calls it
     cdef readonly str aten              # the overload of aten's op that this is, such as "add.Tensor"; None if it is none

@@ -158,6 +158,13 @@ cdef class Op:
         """The schema of aten's op that this is, with its names, in parts; None if the op is one of ours."""
         return None if self.aten is None else aten_schema(self.signature, self.aten, self.public_names, self.fixed)
 
+    @property
+    def in_place(self):
+        """The op that writes this one's result over its first argument; None if there is none."""
+        if self.writes or not (self.is_pointwise or self.twin is not None):
+            return None
+        return inplace_op(self)
+
     # ------------------------------------------------------------ calling it
     def __call__(self, *args, **kwargs):
         """Run the op, through all layers that are active. The public functions read their arguments and then do the same."""

@@ -37,10 +37,13 @@ TYPES = {
     "Any": "any object",
 }
 
-HEAD = re.compile(r"(?P<name>\w+)\((?P<parameters>.*)\) -> (?P<results>.+)", re.DOTALL)
+# What PyTorch's own schemas, and those of programs, say besides.
+SYNONYMS = {"SymInt": "int", "number": "Scalar"}
+
+HEAD = re.compile(r"(?P<name>[\w:.]+)\((?P<parameters>.*)\) -> (?P<results>.+)", re.DOTALL)
 TYPE = (
     r"(?P<word>\w+)(?:\((?P<alias>\w)(?P<writes>!?)\))?"
-    r"(?P<optional_items>\?(?=\[))?(?P<list>\[\])?(?P<optional>\?)?"
+    r"(?P<optional_items>\?(?=\[))?(?P<list>\[\d*\])?(?P<optional>\?)?"
 )
 PARAMETER = re.compile(TYPE + r" (?P<name>\w+)(?:=(?P<default>.+))?")
 RESULT = re.compile(TYPE + r"(?: (?P<name>\w+))?")
@@ -136,12 +139,13 @@ def constant(text):
 
 
 def type_of(found, text):
-    if found["word"] not in TYPES:
+    word = SYNONYMS.get(found["word"], found["word"])
+    if word not in TYPES:
         raise ValueError(
             f"schema: in {text!r}, {found['word']!r} is none of the types {', '.join(TYPES)}"
         )
     return Type(
-        found["word"],
+        word,
         found["list"] is not None,
         found["optional"] is not None,
         found["optional_items"] is not None,

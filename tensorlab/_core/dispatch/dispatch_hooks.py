@@ -1,0 +1,147 @@
+"""`__torch_dispatch__`: how a class of tensors, or a mode, gets hold of the calls of ops below autograd.
+
+    class Wrapped(Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None): ...
+
+Overrides (overrides.pyx) hear the calls of public functions; here each call of an op is heard, those of backward
+included, after autograd has had its part. So both are layers in the place "mode" (layers.pyx): one that all classes
+share, and one for each mode that is entered. What they are told is an OpOverload (overloads.py), which calls
+the op again, in the layers below.
+"""
+
+from tensorlab._core.dispatch.layers import Layer, entered_layers, handle_class
+from tensorlab._core.dispatch.overloads import overload_of
+from tensorlab._core.tensor import TensorBase
+
+HOOK = "__torch_dispatch__"
+RULES: dict = {}  # (op, class of a mode or of tensors): what is called in place of its hook (library/)
+
+
+def tensors_of(arguments):
+    """The tensors among the arguments of a call, those in lists included."""
+    for one in arguments:
+        if isinstance(one, TensorBase):
+            yield one
+        elif isinstance(one, (tuple, list)):
+            yield from tensors_of(one)
+
+
+def has_hook(cls):
+    """Does a class define the hook, or inherit one?"""
+    return getattr(cls, HOOK, None) is not None
+
+
+def hooked_types(arguments):
+    """The classes with a hook among the arguments, in the order in which they are asked: subclasses first."""
+    found = []
+    for one in tensors_of(arguments):
+        cls = type(one)
+        if cls not in found and has_hook(cls):
+            place = next((k for k, other in enumerate(found) if issubclass(cls, other)), len(found))
+            found.insert(place, cls)
+    return tuple(found)
+
+
+def check_result(op, result, who):
+    """Raise unless a hook returned what the schema of the op promises."""
+    promised = op.signature.results
+    if op.writes or len(promised) == 0:
+        return
+    tensors = [kind.word == "Tensor" and not kind.is_list for _, kind in promised]
+    if not any(tensors):
+        return
+    items = [result] if len(promised) == 1 else result
+    if len(promised) > 1 and not (
+        isinstance(result, (tuple, list)) and len(result) == len(promised)
+    ):
+        came = f"{len(result)} of them" if isinstance(result, (tuple, list)) else _what(result)
+        raise TypeError(
+            f"{op.name}: {who} must return a tuple of {len(promised)} results, and came back with "
+            f"{came}: {overload_of(op)._schema}"
+        )
+    for item, is_tensor in zip(items, tensors, strict=True):
+        if is_tensor and item is not None and not isinstance(item, TensorBase):
+            raise TypeError(
+                f"{op.name}: {who} must return a Tensor, and came back with {_what(item)}: "
+                f"{overload_of(op)._schema}"
+            )
+        if item is None and is_tensor and len(promised) == 1:
+            raise TypeError(
+                f"{op.name}: {who} returned None; return what func(*args, **kwargs) returns: "
+                f"{overload_of(op)._schema}"
+            )
+
+
+def rule_of(op, cls):
+    """The function that was registered for an op and a class, or one that it inherits; None if there is none."""
+    for base in cls.__mro__:
+        if (op, base) in RULES:
+            return RULES[op, base]
+    return None
+
+
+def _what(value):
+    return f"{value!r:.60} ({type(value).__name__})"
+
+
+# ---------------------------------------------------------------- modes
+class ModeLayer(Layer):
+    """Gives the calls of a thread to a mode, an object with `__torch_dispatch__(func, types, args, kwargs)`."""
+
+    def __init__(self, mode):
+        super().__init__("mode")
+        self.mode = mode
+
+    def call(self, op, arguments):
+        func = overload_of(op)
+        args, kwargs = func.call_of(arguments)
+        types = hooked_types(arguments)
+        rule = RULES and rule_of(op, type(self.mode))
+        if rule:
+            result = rule(self.mode, func, types, args, kwargs)
+        else:
+            result = self.mode.__torch_dispatch__(func, types, args, kwargs)
+        if result is NotImplemented:
+            raise TypeError(f"{func.name()}: the mode {type(self.mode).__name__} returned NotImplemented")
+        if type(result) is not type(arguments[0] if arguments else None):
+            check_result(op, result, f"{type(self.mode).__name__}.{HOOK}")
+        return result
+
+
+def entered_modes():
+    """The modes of this thread, the outermost first."""
+    return [one.mode for one in reversed(entered_layers()) if isinstance(one, ModeLayer)]
+
+
+# ---------------------------------------------------------------- classes
+class ClassLayer(Layer):
+    """Gives the calls with a tensor of a class that has the hook to that class."""
+
+    def __init__(self):
+        super().__init__("mode")
+
+    def call(self, op, arguments):
+        func = overload_of(op)
+        args, kwargs = func.call_of(arguments)
+        types = hooked_types(arguments)
+        for cls in types:
+            hook = RULES and rule_of(op, cls) or getattr(cls, HOOK)
+            result = hook(func, types, args, kwargs)
+            if result is not NotImplemented:
+                if type(result) is not cls:
+                    check_result(op, result, f"{cls.__name__}.{HOOK}")
+                return result
+        raise TypeError(
+            f"{func.name()}: no class handles the call; {', '.join(one.__name__ for one in types)} "
+            f"returned NotImplemented"
+        )
+
+
+CLASSES = ClassLayer()
+
+
+def register_hook_of_class(cls):
+    """Let a new class that inherits Tensor take part, if it has the hook."""
+    if has_hook(cls):
+        handle_class(cls, CLASSES)

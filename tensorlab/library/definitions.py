@@ -1,0 +1,262 @@
+"""Ops of a program's own: what has been defined, and how a call of one finds its function.
+
+A definition is an Op like any other (op.pyx), whose kernel is `Definition.compute`: it chooses the function for the device, and
+holds what came back against the schema. So layers, fx, meta, compile and record-and-replay need to know nothing of it.
+Its backward, if it has one, is in recorded.py.
+"""
+
+import inspect
+import re
+
+from tensorlab._core.device import META
+from tensorlab._core.dispatch.dispatch import run_below_autograd, shares_storage
+from tensorlab._core.dispatch.facets import REGISTRY
+from tensorlab._core.dispatch.op import Op
+from tensorlab._core.dispatch.overloads import forget_index, overload_of
+from tensorlab._core.dispatch.schema import parse
+from tensorlab._core.state.devices import device_names
+from tensorlab._core.tensor import TensorBase
+from tensorlab.autograd.grad_mode import no_grad
+from tensorlab.autograd.graph import increment_version
+from tensorlab.library.recorded import Recorded
+
+NAME = re.compile(r"[a-zA-Z_]\w*::[a-zA-Z_]\w*(\.[a-zA-Z_]\w*)?")
+TAKEN = {"aten", "tensorlab", "prim"}  # namespaces that programs can't define ops in
+
+DEFINITIONS: dict = {}  # qualified name: Definition
+
+# What a value must be for a word of the schema, where that is easily said.
+PYTHON_TYPES = {"int": int, "float": (int, float), "bool": bool, "str": str}
+
+
+def split_name(name, where):
+    """(namespace, rest) of "mylib::clip"."""
+    if not isinstance(name, str) or NAME.fullmatch(name) is None:
+        raise ValueError(
+            f"{where}: {name!r} is no name of an op; write it with its namespace, such as 'mylib::clip'"
+        )
+    namespace, _, rest = name.partition("::")
+    return namespace, rest
+
+
+def caller_line():
+    """ "file:line" of the program's line that is being executed."""
+    for frame in inspect.stack()[1:]:
+        if not frame.frame.f_globals.get("__name__", "").startswith("tensorlab."):
+            return f"{frame.filename}:{frame.lineno}"
+    return "an unknown line"
+
+
+class Definition:
+    """An op that a program has defined.
+
+    Attributes
+    ----------
+    op : Op, the record in the engine
+    kernels : dict, name of a device: function; None: on any device that has no function of its own
+    fake : function for meta tensors, or None
+    recorded : Recorded, how autograd treats a call
+    line : str, where the program defined it
+    """
+
+    def __init__(self, name, schema):
+        where = caller_line()
+        if name in DEFINITIONS:
+            raise RuntimeError(
+                f"{name} is defined twice: here, and at {DEFINITIONS[name].line}; choose another name, or delete the "
+                f"Library that defined it"
+            )
+        if name.partition("::")[0] in TAKEN:
+            raise RuntimeError(
+                f"{name}: the namespace {name.partition('::')[0]!r} belongs to tensorlab; choose one of your own"
+            )
+        parsed = parse(f"{name}{schema}")
+        first = parsed.parameters[0].type if parsed.parameters else None
+        writes = first is not None and first.is_written
+        public = {"x": "x", "y": "y"}
+        self.name, self.line = name, where
+        self.op = Op(
+            f"{name}{schema}", aten=None, public=public, records_itself=writes, node=_node_name(name), checks_values=True
+        )
+        self.kernels, self.fake = {}, None
+        self.parameters = self.op.signature.parameters
+        self.written = [k for k, one in enumerate(self.parameters) if one.type.is_written]
+        self.positional = sum(not one.is_keyword_only for one in self.parameters)
+        self.results = [kind for _, kind in self.op.signature.results]
+        for device in device_names():
+            if device not in ("cpu",):
+                self.op.kernel_on(device)(self.compute)
+        self.op.kernel(self.compute)
+        self.recorded = Recorded(self)
+        if not self.written:
+            self.op.recorded_by = self.recorded.call
+        DEFINITIONS[name] = self
+        forget_index()
+
+    @property
+    def overload(self):
+        """The OpOverload: `ops.mylib.clip.default`."""
+        return overload_of(self.op)
+
+    def remove(self):
+        """Take the op away again."""
+        DEFINITIONS.pop(self.name, None)
+        REGISTRY.pop(self.name, None)
+        forget_index()
+
+    # ------------------------------------------------------------ a call, at its end
+    def compute(self, *arguments):
+        """Call the function for the device of the arguments, and check what it did."""
+        tensors = list(tensors_in(arguments))
+        function = self.function_for(tensors)
+        self.check_arguments(arguments)
+        for k in self.written:
+            check_writable(self.name, self.parameters[k].name, arguments[k])
+        with no_grad():
+            results = self.call(function, arguments)
+        self.check_results(results, arguments, tensors, function)
+        for k in self.written:
+            for one in tensors_in([arguments[k]]):
+                increment_version(one)
+        return results
+
+    def call(self, function, arguments):
+        """Call a function that has the parameters of the schema."""
+        named = {one.name: value for one, value in zip(self.parameters[self.positional :], arguments[self.positional :], strict=True)}
+        return function(*arguments[: self.positional], **named)
+
+    def function_for(self, tensors):
+        """The function for where these tensors are."""
+        device = next((one.device.type for one in tensors if one.device.type != "cpu"), "cpu")
+        if device == META.type:
+            found = self.fake or self.kernels.get("meta")
+            if found is None:
+                raise NotImplementedError(
+                    f"{self.name}: the op has no fake, so nobody knows what it returns for meta tensors; give it one "
+                    f"with register_fake: a function that returns empty tensors of the right shape and dtype"
+                )
+            return found
+        found = self.kernels.get(device) or self.kernels.get(None)
+        if found is None:
+            known = ", ".join(sorted(map(str, self.kernels))) or "none at all"
+            raise NotImplementedError(
+                f"{self.name}: the op has no kernel for {device} (it has: {known}); register one with register_kernel"
+            )
+        return found
+
+    def check_arguments(self, arguments):
+        """Raise unless numbers and strings are what the schema says."""
+        for parameter, value in zip(self.parameters, arguments, strict=True):
+            kind = parameter.type
+            expected = PYTHON_TYPES.get(kind.word)
+            if expected is None or (value is None and kind.is_optional):
+                continue
+            values = value if kind.is_list and isinstance(value, list | tuple) else [value]
+            if any(not isinstance(one, expected) or (isinstance(one, bool) and kind.word != "bool" and kind.word != "int") for one in values):
+                raise TypeError(
+                    f"{self.name}: the argument {parameter.name!r} must be {kind}, not {value!r:.60}: {self.op.schema}"
+                )
+
+    def check_results(self, results, arguments, tensors, function):
+        """Raise unless a function kept what the schema promises."""
+        items = self.items_of(results, function)
+        for k, (kind, item) in enumerate(zip(self.results, items, strict=True)):
+            made = tensors_in([item])
+            if kind.word == "Tensor" and not (
+                isinstance(item, TensorBase)
+                or (kind.is_list and isinstance(item, list | tuple))
+                or (item is None and kind.is_optional)
+            ):
+                raise TypeError(
+                    f"{self.name}: result {k} must be {kind}, and {place_of(function)} returned "
+                    f"{item!r:.60} ({type(item).__name__}): {self.op.schema}"
+                )
+            if kind.alias is None:
+                for one in made:
+                    self.check_is_new(one, k, arguments, function)
+        del tensors
+
+    def items_of(self, results, function):
+        """The results as a tuple."""
+        if not self.results:
+            if results is not None:
+                raise TypeError(
+                    f"{self.name}: the schema has no results, and {place_of(function)} returned {results!r:.60}: "
+                    f"{self.op.schema}"
+                )
+            return ()
+        if len(self.results) == 1:
+            return (results,)
+        if not isinstance(results, list | tuple) or len(results) != len(self.results):
+            came = f"{len(results)}" if isinstance(results, list | tuple) else f"{results!r:.60}"
+            raise TypeError(
+                f"{self.name}: the schema has {len(self.results)} results, and {place_of(function)} returned {came}: "
+                f"{self.op.schema}"
+            )
+        return tuple(results)
+
+    def check_is_new(self, made, k, arguments, function):
+        """Raise if a result shares memory with an argument that the schema doesn't mark."""
+        for parameter, value in zip(self.parameters, arguments, strict=True):
+            for one in tensors_in([value]):
+                if made is one or shares_storage(made, one):
+                    raise RuntimeError(
+                        f"{self.name}: result {k} shares its memory with the argument {parameter.name!r}, and the schema "
+                        f"says that it is new: {self.op.schema}; let {place_of(function)} return a clone()"
+                    )
+
+    # ------------------------------------------------------------ below autograd
+    def below_autograd(self, *arguments):
+        """The call without autograd: layers below it, then `compute`."""
+        return run_below_autograd(self.op, *arguments)
+
+
+def _node_name(name):
+    return f"GeneratedBackwardFor_{re.sub(r'[:.]+', '_', name)}_defaultBackward"
+
+
+def tensors_in(values):
+    """Yield the tensors among values, those in lists included."""
+    for one in values:
+        if isinstance(one, TensorBase):
+            yield one
+        elif isinstance(one, list | tuple):
+            yield from tensors_in(one)
+
+
+def check_writable(name, parameter, value):
+    """Raise if a tensor that the op will write to needs a gradient."""
+    from tensorlab._core.state.modes import is_grad_enabled
+
+    for one in tensors_in([value]):
+        if one.requires_grad and is_grad_enabled():
+            raise RuntimeError(
+                f"{name}: the op writes to {parameter!r}, which requires grad, and autograd can't follow that; call it "
+                f"under no_grad, or let the op return a new tensor"
+            )
+
+
+def place_of(function):
+    """Where a function stands, for messages."""
+    code = getattr(function, "__code__", None)
+    name = getattr(function, "__name__", repr(function))
+    return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code else name
+
+
+def definition_of(op, where):
+    """The Definition of an op, given as its name, its OpOverload, or what `custom_op` returned.
+
+    Raises
+    ------
+    RuntimeError
+        If no program has defined it.
+    """
+    name = op
+    if not isinstance(op, str):
+        name = getattr(op, "_qualname", None) or getattr(op, "name", lambda: None)()
+    found = DEFINITIONS.get(name) or DEFINITIONS.get(str(name).removesuffix(".default"))
+    if found is None:
+        raise RuntimeError(
+            f"{where}: no op {name!r} has been defined; define it with custom_op or Library.define"
+        )
+    return found
