@@ -71,12 +71,10 @@ class Definition:
                 f"{name}: the namespace {name.partition('::')[0]!r} belongs to tensorlab; choose one of your own"
             )
         parsed = parse(f"{name}{schema}")
-        first = parsed.parameters[0].type if parsed.parameters else None
-        writes = first is not None and first.is_written
-        public = {"x": "x", "y": "y"}
+        writes = any(one.type.is_written for one in parsed.parameters)
         self.name, self.line = name, where
         self.op = Op(
-            f"{name}{schema}", aten=None, public=public, records_itself=writes, node=_node_name(name), checks_values=True
+            f"{name}{schema}", aten=None, records_itself=writes, node=_node_name(name), checks_values=True
         )
         self.kernels, self.fake = {}, None
         self.parameters = self.op.signature.parameters

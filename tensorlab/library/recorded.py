@@ -79,9 +79,8 @@ class Recorded:
             return (None, None, *self.flat_gradients(found, ctx._shape))
 
         name = self.definition.op.node_name.removesuffix("Backward")
-        made = type(name, (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
-        made.__module__ = "tensorlab.library"
-        return made
+        functions = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+        return type(name, (Function,), {**functions, "records_op": True, "__module__": __name__})
 
     def context(self, node):
         """What the program's functions are given as `ctx`."""

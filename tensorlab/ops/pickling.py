@@ -86,8 +86,26 @@ def deepcopy_tensor(self, memo):
             "deepcopy: this tensor was computed from others, and a copy would not be a part of "
             "their graph; only leaves can be copied so. Copy its detach(), or use clone()"
         )
+    if hasattr(type(self), "__torch_dispatch__"):
+        return deepcopy_wrapper(self, memo)
     made = rebuild_tensor(type(self), copy.deepcopy(self.untyped_storage(), memo), *parts_of(self))
     memo[id(self)] = made
     made.grad = copy.deepcopy(self.grad, memo)
     made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    return made
+
+
+def deepcopy_wrapper(self, memo):
+    """The same for a class that decides itself what its ops do: its memory is what `clone` of it copies."""
+    made = memo[id(self)] = self.detach().clone()
+    if type(made) is not type(self):
+        raise RuntimeError(
+            f"deepcopy: clone() of a {type(self).__name__} gives a {type(made).__name__}; let its __torch_dispatch__ return "
+            f"its own class there, or define __deepcopy__"
+        )
+    made.requires_grad_(self.requires_grad)
+    made.grad = copy.deepcopy(self.grad, memo)
+    for name, value in self.__dict__.items():
+        if name not in made.__dict__:
+            made.__dict__[name] = copy.deepcopy(value, memo)
     return made

@@ -25,7 +25,7 @@ cdef object run_kernel(Op op, PyObject** arguments, int n):
     """Compute a call: no layer takes part in it any more."""
     if op.compose_function is not None:
         return op.call_kernel(<PyObject*>op.compose_function, arguments, n, NULL)
-    if op.writes:
+    if op.functional is not None:                   # it writes the result of that one
         if op.functional.is_pointwise:
             return compute(op.functional, arguments, n, <TensorBase>arguments[0], True)
         return fill_in_place(op, arguments, n)

@@ -102,7 +102,7 @@ class TensorEffects:
                 continue
             seen.add(id(node))
             is_spent |= has_released(node)
-            if isinstance(node, FunctionNode):
+            if isinstance(node, FunctionNode) and not is_of_op(node):
                 raise CannotTrace(
                     "returns the result of an autograd.Function, whose backward is Python"
                 )
@@ -115,3 +115,8 @@ class TensorEffects:
             return True
         storages = {id(storage_of(x)) for x in inputs}
         return any(id(storage_of(x)) in storages for x in self.returned)
+
+
+def is_of_op(node):
+    """Whether a Function's node is that of a program's op (library/): its calls are traced on meta, as those of other ops."""
+    return getattr(type(node)._function, "records_op", False)
