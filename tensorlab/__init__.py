@@ -1,6 +1,7 @@
 """tensorlab: the PyTorch that one person can read."""
 
 import math as _math
+import os as _os
 import sys as _sys
 
 from tensorlab import version
@@ -569,7 +570,6 @@ _PLANNED_PACKAGES = (
     "fft",
     "func",
     "jit",
-    "library",
     "linalg",
     "masked",
     "nested",
@@ -588,6 +588,7 @@ _ON_DEMAND = (
     "datasets",
     "fx",
     "hub",
+    "library",
     "mps",
     "optim",
     "serialization",
@@ -611,3 +612,8 @@ if "IPython" in _sys.modules:
     from tensorlab import _notebook
 
     _notebook.watch(_sys.modules["IPython"].get_ipython())
+
+if "dispatch" in _os.environ.get("TENSORLAB_LOGS", "").split(","):
+    from tensorlab.overrides import trace_dispatch as _trace_dispatch
+
+    _trace_dispatch().__enter__()

@@ -12,7 +12,7 @@ the same; use one of them in a hierarchy), and calls with such a tensor go to it
 A mode is the same for all calls of a block, whatever their arguments.  How calls are intercepted,
 and why programs without overrides pay nothing, says tensorlab/_core/dispatch/overrides.pyx.
 
-Left out: `__torch_dispatch__`, which PyTorch calls below autograd.
+What a class or a mode does with calls of ops, below autograd, is `__torch_dispatch__`: see utils/_python_dispatch.py.
 """
 
 import functools
@@ -27,6 +27,7 @@ from tensorlab._core.dispatch.overrides import (
     disabled_tensor_function,
     register,
 )
+from tensorlab._dispatch_trace import trace_dispatch
 from tensorlab._tensor import Tensor
 from tensorlab.ops.subclasses import keep_plain
 
@@ -47,6 +48,7 @@ __all__ = [
     "is_tensor_method_or_property",
     "register",
     "resolve_name",
+    "trace_dispatch",
     "wrap_torch_function",
 ]
 

@@ -61,4 +61,5 @@ def log(kind, message):
 
 
 if os.environ.get("TENSORLAB_LOGS"):
-    set_logs(*[kind.strip() for kind in os.environ["TENSORLAB_LOGS"].split(",") if kind.strip()])
+    _kinds = [kind.strip() for kind in os.environ["TENSORLAB_LOGS"].split(",")]
+    set_logs(*[kind for kind in _kinds if kind and kind != "dispatch"])  # that one: overrides.trace_dispatch

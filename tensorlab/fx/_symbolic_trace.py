@@ -343,7 +343,7 @@ class Tracer(TracerBase):
         if stars or code.co_kwonlyargcount:
             root_fn = _with_plain_parameters(root_fn, len(args))
         flat, spec = tree_flatten(tuple(args))
-        if all(child.is_leaf() for child in spec.children):
+        if all(child.is_leaf() for child in spec.children()):
             return root_fn, args
         return self._with_trees(root_fn, names[:count], spec), flat
 

@@ -10,13 +10,13 @@ from tensorlab._core.dispatch.facets import FACETS, Facet, checks_values, fills_
 
 
 @pytest.fixture
-def batching():
+def columns():
     """A facet that a package might add, derived for ops that make one tensor of one."""
     yield Facet(
-        "batching", lambda op: "by element" if op.is_pointwise and op.arity == 1 else "unknown"
+        "columns", lambda op: "by element" if op.is_pointwise and op.arity == 1 else "unknown"
     )
-    del FACETS["batching"]
-    REGISTRY["cumsum"].facets.pop("batching", None)
+    del FACETS["columns"]
+    REGISTRY["cumsum"].facets.pop("columns", None)
 
 
 @pytest.fixture
@@ -30,26 +30,26 @@ def doubled():
     del REGISTRY["doubled"]
 
 
-def test_a_facet_is_what_is_declared_else_the_default_or_what_is_derived(batching):
-    assert batching.of(REGISTRY["tanh"]) == "by element"
-    assert batching.of(REGISTRY["cumsum"]) == "unknown"
+def test_a_facet_is_what_is_declared_else_the_default_or_what_is_derived(columns):
+    assert columns.of(REGISTRY["tanh"]) == "by element"
+    assert columns.of(REGISTRY["cumsum"]) == "unknown"
 
-    @batching("cumsum")
+    @columns("cumsum")
     def rule(x, dim):
         return dim + 1
 
-    assert batching.of(REGISTRY["cumsum"]) is rule
-    assert REGISTRY["cumsum"].facets["batching"] is rule
+    assert columns.of(REGISTRY["cumsum"]) is rule
+    assert REGISTRY["cumsum"].facets["columns"] is rule
     assert checks_values.of(REGISTRY["gather"])
     assert checks_values.of(REGISTRY["tanh"]) is False
     assert fills_with.of(REGISTRY["new_full"]) == "fill_value"
 
 
-def test_declarations_take_facets_as_keywords(batching):
-    op = Op("rolled(Tensor x) -> Tensor", batching="by hand", reads_values=True)
+def test_declarations_take_facets_as_keywords(columns):
+    op = Op("rolled(Tensor x) -> Tensor", columns="by hand", reads_values=True)
     try:
-        assert batching.of(op) == "by hand"
-        assert op.facets == {"batching": "by hand", "reads_values": True}
+        assert columns.of(op) == "by hand"
+        assert op.facets == {"columns": "by hand", "reads_values": True}
     finally:
         del REGISTRY["rolled"]
 
@@ -71,14 +71,14 @@ def test_a_form_in_place_has_facets_of_its_own():
     assert twin.facets == {}
 
 
-def test_what_is_wrong_is_refused_where_it_is_declared(batching):
-    with pytest.raises(ValueError, match="Facet batching: no op is called 'cumsun'"):
-        batching("cumsun")(lambda: None)
-    batching("cumsum")(lambda: None)
-    with pytest.raises(ValueError, match="Facet batching: cumsum has one already"):
-        batching("cumsum")(lambda: None)
-    with pytest.raises(ValueError, match="Facet: batching is declared twice"):
-        Facet("batching")
+def test_what_is_wrong_is_refused_where_it_is_declared(columns):
+    with pytest.raises(ValueError, match="Facet columns: no op is called 'cumsun'"):
+        columns("cumsun")(lambda: None)
+    columns("cumsum")(lambda: None)
+    with pytest.raises(ValueError, match="Facet columns: cumsum has one already"):
+        columns("cumsum")(lambda: None)
+    with pytest.raises(ValueError, match="Facet: columns is declared twice"):
+        Facet("columns")
     with pytest.raises(TypeError, match="Op rolled: 'batchin' is neither an argument of Op nor"):
         Op("rolled(Tensor x) -> Tensor", batchin=1)
     assert "rolled" not in REGISTRY

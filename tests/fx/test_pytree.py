@@ -4,7 +4,8 @@ from collections import OrderedDict, namedtuple
 
 import pytest
 
-from tensorlab.fx.pytree import TreeSpec, tree_flatten, tree_flatten_spec, tree_map, tree_unflatten
+from tensorlab.fx.pytree import tree_flatten, tree_flatten_spec, tree_map, tree_unflatten
+from tensorlab.utils._pytree import tree_structure
 
 Pair = namedtuple("Pair", "left right")
 TREES = [
@@ -43,7 +44,7 @@ def test_leaves_may_come_one_by_one():
 def test_a_structure_takes_what_it_knows():
     _, spec = tree_flatten({"a": 0, "b": (0, 0)})
     assert tree_flatten_spec({"b": (2, 3, 9), "c": 8, "a": 1}, spec) == [1, 2, 3]
-    assert tree_flatten_spec([1, 2], TreeSpec()) == [[1, 2]]
+    assert tree_flatten_spec([1, 2], tree_structure(0)) == [[1, 2]]
 
 
 def test_the_number_of_leaves_must_fit():
