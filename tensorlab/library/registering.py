@@ -12,6 +12,7 @@ import contextlib
 from tensorlab._core.dispatch import dispatch_hooks
 from tensorlab._core.dispatch.facets import Facet
 from tensorlab._core.dispatch.overloads import OpOverload
+from tensorlab.errors import NoDataError
 from tensorlab.library.definitions import NAME, Definition, caller_line, definition_of, split_name
 
 # A rule of a program's op under vmap, and what autocast does with its arguments.
@@ -275,10 +276,10 @@ class FakeImplCtx:
 
         Raises
         ------
-        NotImplementedError
+        NoDataError
             Always: tensorlab has no symbols for sizes.
         """
-        raise NotImplementedError(
+        raise NoDataError(
             "new_dynamic_size: the size depends on values, and meta tensors have none; tensorlab has no symbols for sizes, "
             "so such an op can't run on them"
         )
