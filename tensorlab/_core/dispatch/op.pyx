@@ -83,7 +83,7 @@ cdef class Op:
     node : str, PyTorch's name of the backward node; "MulBackward0" unless given
     public : dict, what PyTorch calls parameters: `_saved_mat2` of a node. x is self and y is other unless given
     aten : str, the overload of aten's op that this is, such as "add.Tensor": the name of the op unless given, and nothing for
-        a formula of a derivative ("..._backward"). None if aten has no such op
+        a formula of a derivative ("..._backward") or an op of a program ("mylib::clip"). None if aten has no such op
     fixed : str, parameters at the end that aten's op has besides, such as "*, Scalar alpha=1"; only their defaults exist here
     constants : dict, arguments of PyTorch's op that are the same in all calls of this one, such as the exponent of a square
     grain : int, elements that make a thread worth starting; smaller for a costlier loop
@@ -113,9 +113,9 @@ cdef class Op:
         self.differentiable = differentiable
         self.records_itself = records_itself
         self.set_params(rest)
-        self.node_name = node or name.replace("_", " ").title().replace(" ", "") + "Backward0"
+        self.node_name = node or name.replace("_", " ").replace("::", " ").title().replace(" ", "") + "Backward0"
         self.public_names = {"x": "self", "y": "other", **(public or {})}
-        self.aten = (None if "_backward" in name else name) if aten is ... else aten
+        self.aten = (None if "_backward" in name or "::" in name else name) if aten is ... else aten
         self.fixed = fixed
         self.constants = constants or {}
         self.is_pointwise = dtype is not None

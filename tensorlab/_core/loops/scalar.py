@@ -178,6 +178,11 @@ class Declaration(NamedTuple):
     dtype: str
     scalar: object
 
+    @property
+    def identifier(self):
+        """The name as C can have it: that of a program's op has a namespace, mylib::clip."""
+        return re.sub(r"\W+", "_", self.name)
+
     def expression(self, dtype):
         """Return the expression of a type, or None if the op has no loop for it."""
         if self.dtype == "floating" and kind_of(dtype) != "floating":
@@ -221,7 +226,7 @@ def loop(op, dtype):
     result = "uint8_t" if op.dtype == "compare" else real
     arguments = ", ".join([f"{result} *out", *(f"const {real} *{name}" for name in op.parameters)])
     body = loop_body(op.expression(dtype), dtype, op.parameters)
-    return f"static void {op.name}_loop_{dtype}({arguments}, ptrdiff_t count) {{\n{body}}}\n"
+    return f"static void {op.identifier}_loop_{dtype}({arguments}, ptrdiff_t count) {{\n{body}}}\n"
 
 
 def loop_body(expression, dtype, parameters):
@@ -282,7 +287,7 @@ def loops_header(source, name, known=None):
     for op in declarations(source):
         types = {dtype: loop_type(op, dtype) for dtype in TYPES if op.expression(dtype) is not None}
         loops += [loop(op, dtype) for dtype in dict.fromkeys(types.values())]
-        entries = [f"[{CODES[given]}] = {op.name}_loop_{dtype}" for given, dtype in types.items()]
+        entries = [f"[{CODES[given]}] = {op.identifier}_loop_{dtype}" for given, dtype in types.items()]
         rows.append(f'    {{"{op.name}", {{{", ".join(entries)}}}}},')
     if not loops:
         return None

@@ -83,6 +83,10 @@ COMPILED_FUNCTION = type(writes_to)  # of Cython; tensorlab has thousands
 _PLAIN_BASES = frozenset((object, dict, list, tuple, int, float, str, bytes))
 
 
+# Modules of a program that hold ops in Cython (utils/cython_extension.py): what their functions do, ops do.
+EXTENSIONS: set = set()
+
+
 def kind_of(value):
     """The kind of an object: "value", "constant", or the kind of what is tracked.
 
@@ -108,7 +112,7 @@ def kind_of(value):
     if is_of_tensorlab(cls.__module__) and not is_python_class(cls):
         raise Unknown(f"a {cls.__module__}.{cls.__qualname__}")
     if cls.__name__ == "cython_function_or_method":
-        if is_of_tensorlab(value.__module__ or ""):
+        if is_of_tensorlab(value.__module__ or "") or value.__module__ in EXTENSIONS:
             return "constant"
         raise Unknown(f"{value.__module__}.{value.__qualname__}, a compiled function")
     if all(is_python_class(base) or base in _PLAIN_BASES for base in cls.__mro__):

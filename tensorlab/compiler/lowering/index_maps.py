@@ -166,8 +166,8 @@ is_made_of_views = Facet("is_made_of_views", made_of_views)
 
 
 def op_name(node):
-    """Name the op that a node calls, or return None."""
-    return node.target.name if isinstance(node.target, Op) else None
+    """Name the op that a node calls, as C can have it, or return None."""
+    return node.target.name.replace("::", "_") if isinstance(node.target, Op) else None
 
 
 def is_reshape(node):
