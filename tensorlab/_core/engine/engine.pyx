@@ -56,6 +56,9 @@ in_forked_children(count_tasks_again)
 cdef TensorBase filled_gradient(InputMetadata* metadata, double value, object like):
     """A gradient with the same number everywhere, on the device of `like` (which need be no tensor)."""
     cdef TensorBase out
+    if isinstance(like, TensorBase) and (<TensorBase>like).keys:        # the gradient of a wrapper is one, too
+        return <TensorBase?>REGISTRY["new_full"](like, make_size(metadata.ndim, metadata.sizes), value,
+                                                 dtype_object(metadata.dtype), None)
     if active_layers:                   # they see the op that makes it
         return <TensorBase?>REGISTRY["full"](make_size(metadata.ndim, metadata.sizes), value, dtype_object(metadata.dtype),
                                              like.device if isinstance(like, TensorBase) else CPU)

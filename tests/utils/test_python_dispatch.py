@@ -1,0 +1,262 @@
+"""`__torch_dispatch__`: modes and classes below autograd."""
+
+import pytest
+from tensorlab._core.dispatch.layers import entered_layers
+
+import tensorlab as torch
+from tensorlab import Tensor, nn, ops
+from tensorlab.utils._python_dispatch import (
+    BaseTorchDispatchMode,
+    TorchDispatchMode,
+    _disable_current_modes,
+    _get_current_dispatch_mode_stack,
+    is_traceable_wrapper_subclass,
+    return_and_correct_aliasing,
+    transform_subclass,
+)
+from tensorlab.utils._pytree import tree_map_only
+from tests.core.test_wrapped_samples import NO_WRAPPERS, assert_same, gradients, inputs_of, results_of
+from tests.ops.every_sample import SAMPLES
+
+
+class Names(TorchDispatchMode):
+    """Notes what it is told."""
+
+    def __init__(self, label=""):
+        super().__init__()
+        self.label, self.told = label, []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.told.append(f"{self.label}{func}")
+        return func(*args, **(kwargs or {}))
+
+
+class Wrapped(Tensor):
+    """Holds a tensor, and computes with it."""
+
+    __torch_function__ = torch.overrides.disabled_tensor_function
+
+    @staticmethod
+    def __new__(cls, elem):
+        made = Tensor._make_wrapper_subclass(
+            cls, elem.shape, elem.stride(), elem.storage_offset(), dtype=elem.dtype, device=elem.device
+        )
+        made.elem = elem
+        return made
+
+    def __init__(self, elem):
+        pass
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        args_inside, kwargs_inside = tree_map_only(cls, lambda x: x.elem, (args, kwargs or {}))
+        out = func(*args_inside, **kwargs_inside)
+        if func.op.writes and func.op.functional is not None and func.op.functional.is_view:
+            func(*args, **(kwargs or {}))  # the wrapper is laid out as what it holds
+        return return_and_correct_aliasing(func, args, kwargs, tree_map_only(Tensor, around(cls), out))
+
+    def __tensor_flatten__(self):
+        return ["elem"], None
+
+    @classmethod
+    def __tensor_unflatten__(cls, inner, context, size, stride):
+        return cls(inner["elem"])
+
+
+def around(cls):
+    return lambda x: x if isinstance(x, cls) else cls(x)
+
+
+# ---------------------------------------------------------------- modes
+def test_a_mode_hears_forward_backward_and_higher_orders():
+    x = torch.tensor([0.5, 2.0], requires_grad=True)
+    with Names() as names:
+        y = x * x
+        (first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+        (second,) = torch.autograd.grad(first.sum(), x)
+    assert second.tolist() == [2.0, 2.0]
+    assert names.told[:2] == ["aten.mul.Tensor", "aten.sum.dim_IntList"]
+    assert names.told.count("aten.mul.Tensor") > 2
+
+
+def test_hooks_checkpoints_and_optimizer_steps_are_heard():
+    net = nn.Linear(2, 2)
+    net.weight.register_hook(lambda grad: grad.neg())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    with Names() as names:
+        out = torch.utils.checkpoint.checkpoint(net, torch.ones(1, 2), use_reentrant=False)
+        out.sum().backward()
+        heard = list(names.told)
+        optimizer.step()
+    assert heard.count("aten.linear.default") == 2
+    assert "aten.neg.default" in heard
+    assert names.told[len(heard) :]
+
+
+def test_arguments_come_by_position_without_defaults_and_names_where_the_schema_has_them():
+    class Arguments(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            told.append((str(func), len(args), sorted(kwargs), types))
+            return func(*args, **kwargs)
+
+    told = []
+    x = torch.ones(2, 2)
+    with Arguments():
+        x.sum()
+        x.sum(0, keepdim=True, dtype=torch.float64)
+        torch.sort(x)
+        torch.full((2,), 1.0)
+    assert told == [
+        ("aten.sum.dim_IntList", 1, [], ()),
+        ("aten.sum.dim_IntList", 3, ["dtype"], ()),
+        ("aten.sort.default", 2, [], ()),  # dim is counted from the front
+        ("aten.full.default", 2, ["device", "dtype"], ()),
+    ]
+
+
+def test_modes_lie_in_each_other_and_may_be_entered_again():
+    told = []
+    outer, inner = Names("outer "), Names("inner ")
+    outer.told = inner.told = told
+    with outer, inner, inner:
+        assert _get_current_dispatch_mode_stack() == [outer, inner, inner]
+        torch.ones(2).neg()
+    assert told[-3:] == ["inner aten.neg.default"] * 2 + ["outer aten.neg.default"]
+    assert _get_current_dispatch_mode_stack() == []
+
+
+def test_what_a_mode_calls_it_does_not_hear():
+    class Doubles(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(*args, **kwargs) * 2
+
+    with Doubles():
+        y = torch.ones(2) + 0
+    assert y.tolist() == [4.0, 4.0]  # ones is doubled, and the sum
+
+
+def test_an_error_inside_leaves_everything_as_it_was():
+    class Refuses(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            raise ValueError(f"no {func}")
+
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    with pytest.raises(ValueError, match=r"no aten\.neg\.default"), Refuses():
+        x.neg()
+    assert entered_layers() == ()
+    assert torch.is_grad_enabled()
+    with pytest.raises(ValueError, match="no "), Refuses():
+        y.add_(1)
+    assert y._version == 0
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_modes_can_be_left_out_for_a_while():
+    with Names() as names:
+        with _disable_current_modes():
+            torch.ones(2)
+        assert names.told == []
+        torch.ones(2)
+        assert names.told == ["aten.ones.default"]
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (3, r"neg: Answers.__torch_dispatch__ must return a Tensor, and came back with 3 \(int\)"),
+        (None, "returned None; return what func"),
+        (NotImplemented, "the mode Answers returned NotImplemented"),
+    ],
+)
+def test_nonsense_is_refused_with_what_was_promised(returned, message):
+    class Answers(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return returned
+
+    x = torch.ones(2)
+    with pytest.raises(TypeError, match=message), Answers():
+        x.neg()
+    with pytest.raises(TypeError, match="a tuple of 2 results|NotImplemented"), Answers():
+        x.sort()
+
+
+def test_compiled_functions_are_right_inside_a_mode():
+    f = torch.compile(lambda x: (x * 2).tanh().sum())
+    x = torch.rand(3)
+    expected = f(x)
+    with BaseTorchDispatchMode():
+        assert torch.equal(f(x), expected)
+
+
+# ---------------------------------------------------------------- classes
+@pytest.mark.parametrize("sample", [one for one in SAMPLES if one.name not in NO_WRAPPERS], ids=lambda s: s.name)
+def test_a_wrapper_class_runs_every_sample(sample):
+    inputs = inputs_of(sample)
+    expected = results_of(sample.call, inputs)
+    expected_grads = gradients(expected, inputs)
+    inputs = inputs_of(sample)
+    wrapped = [Wrapped(x.detach()).requires_grad_(x.requires_grad) for x in inputs]
+    got = results_of(sample.call, wrapped)
+    grads = gradients(got, wrapped)
+    for one, other in zip([*got, *grads], [*expected, *expected_grads], strict=True):
+        if isinstance(other, Tensor):
+            assert type(one) is Wrapped
+            assert_same(one.detach().elem, other)
+        else:
+            assert one == other
+
+
+def test_a_mode_comes_before_a_class():
+    class Types(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            told.append((str(func), types))
+            return func(*args, **kwargs)
+
+    told = []
+    x = Wrapped(torch.ones(2))
+    with Types():
+        assert type(x.neg()) is Wrapped
+    assert told == [("aten.neg.default", (Wrapped,))]
+
+
+def test_the_class_that_inherits_is_asked_first():
+    class Polite(Wrapped):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            told.append(types)
+            return NotImplemented
+
+    told = []
+    x, y = Wrapped(torch.ones(2)), Polite(torch.ones(2))
+    assert type(x + y) is Wrapped
+    assert told == [(Polite, Wrapped)]
+    with pytest.raises(TypeError, match="no class handles the call; Polite returned NotImplemented"):
+        y.neg()
+
+
+def test_a_wrapper_is_taken_apart_and_put_together():
+    x = Wrapped(torch.ones(2))
+    assert is_traceable_wrapper_subclass(x)
+    assert not is_traceable_wrapper_subclass(torch.ones(2))
+    made = transform_subclass(x, lambda name, inner: inner * 3)
+    assert made.elem.tolist() == [3.0, 3.0]
+    with pytest.raises(RuntimeError, match=r"must make a Wrapped of size \(2,\)"):
+        transform_subclass(x, lambda name, inner: torch.ones(3))
+
+
+def test_what_was_written_is_returned():
+    x, y = torch.ones(2), torch.ones(2)
+    assert return_and_correct_aliasing(ops.aten.add_.Tensor, (x, y), {}, y) is x
+    assert return_and_correct_aliasing(ops.aten.add.Tensor, (x, y), {}, y) is y
+    with pytest.raises(TypeError, match="func must be what the hook was told"):
+        return_and_correct_aliasing(torch.add, (x, y), {}, y)
+
+
+def test_a_parameter_of_a_wrapper_learns():
+    net = nn.Linear(2, 1)
+    net.weight = nn.Parameter(Wrapped(net.weight.detach()))
+    assert isinstance(net.weight, nn.Parameter)
+    net(torch.ones(1, 2)).sum().backward()
+    assert net.weight.grad.elem.tolist() == [[1.0, 1.0]]
