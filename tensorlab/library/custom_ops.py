@@ -42,7 +42,7 @@ def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None,
         spelled = infer_schema(function, mutates_args=mutates_args) if schema is None else schema
         if schema is not None:
             _check_mutated(spelled, mutates_args, name)
-        definition = Definition(name, spelled)
+        definition = Definition(name, spelled, (function.__module__, function.__qualname__))
         made = CustomOpDef(definition, function)
         registering.register_kernel(definition.overload, device_types, function)
         return made

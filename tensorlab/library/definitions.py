@@ -57,22 +57,25 @@ class Definition:
     fake : function for meta tensors, or None
     recorded : Recorded, how autograd treats a call
     line : str, where the program defined it
+    origin : what it was made of, a function's module and name; the same may define it again
     """
 
-    def __init__(self, name, schema):
+    def __init__(self, name, schema, origin=None):
         where = caller_line()
         if name in DEFINITIONS:
-            raise RuntimeError(
-                f"{name} is defined twice: here, and at {DEFINITIONS[name].line}; choose another name, or delete the "
-                f"Library that defined it"
-            )
+            if origin is None or DEFINITIONS[name].origin != origin:
+                raise RuntimeError(
+                    f"{name} is defined twice: here, and at {DEFINITIONS[name].line}; choose another name, or delete the "
+                    f"Library that defined it"
+                )
+            DEFINITIONS[name].remove()  # the cell of a notebook runs again
         if name.partition("::")[0] in TAKEN:
             raise RuntimeError(
                 f"{name}: the namespace {name.partition('::')[0]!r} belongs to tensorlab; choose one of your own"
             )
         parsed = parse(f"{name}{schema}")
         writes = any(one.type.is_written for one in parsed.parameters)
-        self.name, self.line = name, where
+        self.name, self.line, self.origin = name, where, origin
         self.op = Op(
             f"{name}{schema}", aten=None, records_itself=writes, node=_node_name(name), checks_values=True
         )

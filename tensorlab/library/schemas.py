@@ -57,7 +57,7 @@ def infer_schema(prototype_function, /, *, mutates_args, op_name=None):
     signature = inspect.signature(prototype_function)
     written = _written(mutates_args, signature, hints, name)
     parts, star = [], False
-    for parameter in signature.parameters.values():
+    for k, parameter in enumerate(signature.parameters.values()):
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
             raise ValueError(
                 f"infer_schema: {name} takes {parameter}; each parameter of an op has a name and stands for one value"
@@ -67,8 +67,7 @@ def infer_schema(prototype_function, /, *, mutates_args, op_name=None):
             star = True
         kind = _spelled(hints, parameter.name, f"the parameter {parameter.name!r} of {name}")
         if parameter.name in written:
-            letter = chr(ord("a") + len([one for one in parts if "!" in one]))
-            kind = kind.replace("Tensor", f"Tensor({letter}!)", 1)
+            kind = kind.replace("Tensor", f"Tensor(a{k}!)", 1)
         parts.append(f"{kind} {parameter.name}{_default(parameter, name)}")
     result = _result(hints.get("return", inspect.Parameter.empty), signature, name)
     return f"{op_name or ''}({', '.join(parts)}) -> {result}"

@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 
 from tensorlab._core.dispatch.facets import REGISTRY
 from tensorlab._core.dispatch.op import Op
+from tensorlab._core.dispatch.overrides import call_override, is_interception_enabled, overloaded_arguments
 from tensorlab._core.dispatch.schema import spell
-from tensorlab._core.tensor import TensorBase
 
 MISSING = object()
 
 
 # ---------------------------------------------------------------- schemas as PyTorch shows them
 class AliasInfo(NamedTuple):
-    """What `(a!)` says: `before_set` has the letter, and `is_write` tells whether the op writes there."""
+    """What `(a!)` says: `before_set` has the name, and `is_write` tells whether the op writes there."""
 
     is_write: bool
     before_set: frozenset
@@ -86,7 +86,7 @@ def _argument(parameter):
 
 
 def _alias(kind):
-    return AliasInfo(kind.is_written, frozenset(kind.alias)) if kind.alias else None
+    return AliasInfo(kind.is_written, frozenset([kind.alias])) if kind.alias else None
 
 
 # ---------------------------------------------------------------- one op
@@ -150,6 +150,8 @@ class OpOverload:
 
     # ------------------------------------------------------------ calling it
     def __call__(self, /, *args, **kwargs):
+        if is_interception_enabled() and (found := hooked(args, kwargs)):
+            return call_override(self, found, args, kwargs)
         if not kwargs and self.is_direct and len(args) <= self.positional:
             return self.op(*args)
         return self.op(*self.bind(args, kwargs))
@@ -217,6 +219,14 @@ class OpOverload:
         return overload_of, (self.op,)
 
 
+def hooked(args, kwargs):
+    """The arguments whose classes want to handle a call themselves (overrides.pyx), such as what fx traces with."""
+    values = []
+    for one in (*args, *kwargs.values()):
+        values += one if isinstance(one, (list, tuple)) else [one]
+    return overloaded_arguments(values)
+
+
 def _same(value, default):
     """Is a value the default? Tensors are never asked whether they are equal."""
     return value is default or (type(value) is type(default) and value == default)
@@ -276,6 +286,8 @@ class OpOverloadPacket:
         return overload_of(found())
 
     def __call__(self, /, *args, **kwargs):
+        if is_interception_enabled() and (found := hooked(args, kwargs)):
+            return call_override(self, found, args, kwargs)
         mistakes = []
         for found in self._found().values():
             overload = overload_of(found())
@@ -366,8 +378,3 @@ def packet(namespace, name):
 def namespace(name):
     """The OpNamespace of a name."""
     return NAMESPACES.get(name) or NAMESPACES.setdefault(name, OpNamespace(name))
-
-
-def is_tensor(value):
-    """Whether a value is a tensor of any class."""
-    return isinstance(value, TensorBase)

@@ -42,7 +42,7 @@ SYNONYMS = {"SymInt": "int", "number": "Scalar"}
 
 HEAD = re.compile(r"(?P<name>[\w:.]+)\((?P<parameters>.*)\) -> (?P<results>.+)", re.DOTALL)
 TYPE = (
-    r"(?P<word>\w+)(?:\((?P<alias>\w)(?P<writes>!?)\))?"
+    r"(?P<word>\w+)(?:\((?P<alias>\w+)(?P<writes>!?)\))?"
     r"(?P<optional_items>\?(?=\[))?(?P<list>\[\d*\])?(?P<optional>\?)?"
 )
 PARAMETER = re.compile(TYPE + r" (?P<name>\w+)(?:=(?P<default>.+))?")
@@ -56,7 +56,7 @@ class Type(NamedTuple):
     is_list: bool
     is_optional: bool
     has_optional_items: bool  # a list in which None may stand, such as Tensor?[]
-    alias: str | None  # the letter in Tensor(a!)
+    alias: str | None  # the name in Tensor(a!)
     is_written: bool
 
     def __str__(self):
