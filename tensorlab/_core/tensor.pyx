@@ -195,6 +195,8 @@ cdef class TensorBase:
             raise BufferError("buffer: a tensor that requires grad cannot be exported; export its detach()")
         if is_meta(self):
             raise BufferError("buffer: a tensor on the device 'meta' has no data to be exported")
+        if self.storage_.device >= SHELL:
+            raise BufferError(f"buffer: a {type(self).__name__} has no memory of its own; export what it holds")
         if self.storage_.device != ON_CPU:
             raise BufferError(f"buffer: the tensor is on {device_name(self.storage_.device)!r}; export its to('cpu')")
         if flags & PyBUF_FORMAT and letter is None:

@@ -168,6 +168,8 @@ class FakeTensorMode(TorchDispatchMode):
         return fake
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if types:  # FakeTensor handles it, as it does outside of a mode
+            return func(*args, **(kwargs or {}))
         return self.dispatch(func, args, kwargs or {})
 
     def dispatch(self, func, args, kwargs):
@@ -175,6 +177,7 @@ class FakeTensorMode(TorchDispatchMode):
         if reads_values.of(func.op):
             raise DataDependentOutputException(func)
         devices: list = []
+        explicit: list = []
         memories: list = []
 
         def on_meta(one):
@@ -185,22 +188,25 @@ class FakeTensorMode(TorchDispatchMode):
             if isinstance(one, Tensor):
                 return self.real_on_meta(one, func)
             if isinstance(one, Device):
-                devices.insert(0, one)
+                explicit.append(one)
                 return META
             return one
 
         meta_args, meta_kwargs = tree_map(on_meta, (args, kwargs))
-        if "device" in func.index and "device" not in meta_kwargs and len(args) <= func.index["device"]:
+        if len(args) <= func.index.get("device", -1):
+            if isinstance(meta_kwargs.get("device"), str):
+                explicit.append(Device(meta_kwargs["device"]))
             meta_kwargs["device"] = META
-            devices.append(get_default())
         try:
             out = func(*meta_args, **meta_kwargs)
         except NoDataError:
             if not func.is_mutable:  # a write of elements that aren't there is done
                 raise DynamicOutputShapeException(func) from None
         if func.is_mutable:
+            if func.op.functional is not None and func.op.functional.is_view:
+                func(*args, **kwargs)  # a fake is laid out as what it holds
             return return_and_correct_aliasing(func, args, kwargs, None)
-        device = _common(devices)
+        device = explicit[0] if explicit else devices[0] if devices else get_default()
         shares = func.is_view and memories
 
         def wrapped(one):
@@ -222,8 +228,3 @@ class FakeTensorMode(TorchDispatchMode):
 
 
 META = Device("meta")
-
-
-def _common(devices):
-    """Where the result would be: an explicit device, else that of the operands."""
-    return next((one for one in devices if one.type != "meta"), devices[0] if devices else get_default())

@@ -8,7 +8,7 @@ cimport numpy as cnp
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
 
-from tensorlab._core.state.devices cimport ON_CPU, device_name
+from tensorlab._core.state.devices cimport ON_CPU, SHELL, device_name
 from tensorlab._core.dispatch.dispatch cimport run_2
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dtypes cimport INT64, NO_DTYPE, NUM_DTYPES, dtype_object, item_size
@@ -98,6 +98,8 @@ def numpy(TensorBase x not None, *, bint force=False):
     if is_meta(x):
         raise TypeError("numpy: a tensor on 'meta' has a shape and no data, so there is nothing for NumPy to look at; make it "
                         "on 'cpu', or fill its empty_like(device='cpu')")
+    if x.storage_.device >= SHELL:
+        raise TypeError(f"numpy: a {type(x).__name__} has no memory of its own; use what it holds")
     if x.storage_.device != ON_CPU:
         raise TypeError(f"numpy: the tensor is on {device_name(x.storage_.device)!r}, where NumPy can't reach; use "
                         f"to('cpu') first")
