@@ -597,7 +597,10 @@ _ON_DEMAND = (
     "viz",
     "xpu",
 )
-_HOMES = {"compile": "compiler", "load": "serialization", "save": "serialization"}
+_HOMES = {
+    **{"compile": "compiler", "load": "serialization", "save": "serialization"},
+    **{"Event": "_streams", "Stream": "_streams"},
+}
 
 # Everything above that is not private: the names, and the packages that users reach as tensorlab.nn and so on.
 __all__ = sorted([name for name in globals() if not name.startswith("_")] + [*_ON_DEMAND, *_HOMES])

@@ -127,18 +127,22 @@ def device_code(given, where):
         return get_default_device()
     if given is CPU or given == "cpu":
         return 0
-    name = device(given).type
+    given = device(given)
+    name = given.type
     if name not in device_names():
         raise DeviceError(
             f"{where}: tensorlab computes on the processor, and {str(given)!r} is an accelerator; "
             f"choose it as in device('cuda' if cuda.is_available() else 'cpu')"
         )
-    return device_names().index(name)
+    code = device_names().index(name)
+    if code > 1 and given.index:
+        raise DeviceError(f"{where}: {str(given)!r} is not there; there is one such device, '{name}:0'")
+    return code
 
 
 def device_of_code(code):
     """Return the device of a code."""
-    return CPU if code == 0 else META if code == 1 else device(device_names()[code])
+    return CPU if code == 0 else META if code == 1 else device(device_names()[code], 0)
 
 
 def check_device(given, where):

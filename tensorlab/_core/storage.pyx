@@ -26,6 +26,7 @@ from tensorlab._core.state.devices cimport (
 )
 from tensorlab._core.state.devices cimport read_memory, write_memory
 
+from tensorlab._core.device import device_of_code
 from tensorlab.errors import AllocationError, DeviceError, MemoryLayoutError, NoDataError
 
 cdef extern from *:
@@ -333,6 +334,15 @@ cdef class Storage:
             refuse_shell()
         if self.device != ON_CPU:
             raise DeviceError(f"{where}: the bytes are on {device_name(self.device)!r}; copy them with to('cpu') first")
+
+    def __getattr__(self, str name):
+        if name == "device":            # Python's attribute: the C field of that name is a code
+            return device_of_code(self.device & ~SHELL)
+        raise AttributeError(f"UntypedStorage has no attribute {name!r}")
+
+    def cpu(self):
+        """The storage, or a copy of it on the cpu."""
+        return self if self.device == ON_CPU else new_storage(self.nbytes_).copy_(self)
 
     @property
     def is_meta(self):

@@ -5,15 +5,19 @@ import os
 import platform
 import types
 
-from tensorlab import _missing
+from tensorlab import _missing, _streams
 from tensorlab.cpu import amp
 
 __all__ = [
+    "Stream",
+    "StreamContext",
     "amp",
     "current_device",
+    "current_stream",
     "device_count",
     "get_capabilities",
     "is_available",
+    "stream",
     "synchronize",
 ]
 
@@ -44,6 +48,40 @@ def device_count():
 def current_device():
     """Return "cpu"."""
     return "cpu"
+
+
+class Stream(_streams.Stream):
+    """The order in which the cpu works: a call is done when it returns, so nothing is ever waited for.
+
+    >>> Stream().query()
+    True
+    """
+
+    def __init__(self, priority=-1):
+        super().__init__("cpu", priority=priority)
+
+
+def current_stream(device=None):
+    """Return the stream that calls go to."""
+    return _streams.current_stream("cpu")
+
+
+class StreamContext:
+    """A block that puts its calls into a stream; None: into the current one."""
+
+    def __init__(self, stream):
+        self.stream = stream
+
+    def __enter__(self):
+        return self.stream
+
+    def __exit__(self, *exception):
+        """Nothing has to be put back: the cpu's calls are done in any case."""
+
+
+def stream(stream):
+    """Return a block that puts its calls into a stream."""
+    return StreamContext(stream)
 
 
 def synchronize(device=None):

@@ -28,6 +28,7 @@ from tensorlab.ops.memory_formats cimport format_strides, likely_format
 
 from tensorlab._core.device import CPU, META, contiguous_format, device_code, device_of_code, preserve_format
 from tensorlab._core.interop.exchange import tensor as make_tensor
+from tensorlab._core.state.devices import copying_later
 from tensorlab.errors import DeviceError, NoDataError, ShapeError
 
 cdef enum:
@@ -191,7 +192,7 @@ def to(TensorBase self not None, *args, dtype=None, device=None, bint non_blocki
     ----------
     dtype : dtype
     device : "cpu", or "meta", where only the layout is left: there is no way back
-    non_blocking : bool, without effect
+    non_blocking : bool; whether a device with queues of its own may make the copy later
     copy : bool; make a copy even if nothing changes
     memory_format : order of the dimensions in the copy's memory; that of the tensor unless given
 
@@ -200,6 +201,7 @@ def to(TensorBase self not None, *args, dtype=None, device=None, bint non_blocki
     tensor([1., 2.], dtype=tensorlab.float64)
     """
     cdef Py_ssize_t n = len(args), flags
+    cdef int code, place
     cdef object first
     if n == 1 and isinstance(args[0], dtype_class) and dtype is None and device is None:
         return run_to(self, dtype_code(args[0], NO_DTYPE), copy, memory_format, place_of(self))
@@ -226,10 +228,16 @@ def to(TensorBase self not None, *args, dtype=None, device=None, bint non_blocki
         if n > flags + 2 or not all([isinstance(one, bool) for one in args[flags:]]):
             raise TypeError(f"to: {', '.join([type(one).__name__ for one in args])} is none of its forms; they are "
                             f"to(dtype), to(device, dtype) and to(other), followed by non_blocking and copy")
+        if n > flags:
+            non_blocking = args[flags]
         if n > flags + 1:
             copy = args[flags + 1]
-    return run_to(self, dtype_code(dtype, self.dtype_), copy, memory_format,
-                  place_of(self) if device is None else device_code(device, "to"))
+    code = dtype_code(dtype, self.dtype_)
+    place = place_of(self) if device is None else device_code(device, "to")
+    if non_blocking:
+        with copying_later():
+            return run_to(self, code, copy, memory_format, place)
+    return run_to(self, code, copy, memory_format, place)
 
 
 def type_as(TensorBase self not None, TensorBase other not None):
@@ -457,7 +465,7 @@ def copy_(TensorBase self not None, other, bint non_blocking=False):
     Parameters
     ----------
     other : Tensor or number; a tensor's shape must broadcast to that of `self`
-    non_blocking : bool, without effect
+    non_blocking : bool; whether a device with queues of its own may make the copy later
 
     Raises
     ------
@@ -470,4 +478,7 @@ def copy_(TensorBase self not None, other, bint non_blocking=False):
         if as_number(other) is None:
             raise TypeError(f"copy_: other must be a Tensor, not {type(other).__name__}")
         other = make_tensor(other, device=CPU)
+    if non_blocking:
+        with copying_later():
+            return run_2(COPY_, self, other)
     return run_2(COPY_, self, other)

@@ -4,12 +4,17 @@ Much of this exists for programs written for many devices and kinds of tensors. 
 processor's memory, so most answers are constants; they are given without ado, and what cannot be had is refused.
 """
 from tensorlab._core.dispatch.operands cimport can_cast as may_cast
-from tensorlab._core.dtypes cimport FLOATING, NO_DTYPE, dtype_code, is_in
+from tensorlab._core.dtypes cimport FLOATING, NO_DTYPE, dtype_code, is_in, item_size
+from tensorlab._core.state.devices cimport FIRST_OF_OTHERS, ON_CPU
 from tensorlab._core.storage cimport Storage
 from tensorlab._core.tensor cimport TensorBase, is_meta, offset_of
 
+import numpy
+
 from tensorlab._core.device import check_device
 from tensorlab._core.device import strided as strided_layout
+from tensorlab._core.interop.arrays import from_numpy
+from tensorlab._core.state.devices import accelerator_name
 from tensorlab.errors import DeviceError, UnsupportedDType
 
 
@@ -212,7 +217,7 @@ def get_name(TensorBase self not None):
 
 
 def get_device_index(TensorBase input not None):
-    """-1: the number of an accelerator, if the tensor were on one.
+    """The number of the accelerator that the tensor is on; -1 on the cpu.
 
     Examples
     --------
@@ -221,7 +226,7 @@ def get_device_index(TensorBase input not None):
     >>> tensorlab.get_device(x)
     -1
     """
-    return -1
+    return 0 if input.storage_.device >= FIRST_OF_OTHERS else -1
 
 
 def cuda(TensorBase self not None, device=None, non_blocking=False, memory_format=None):
@@ -240,11 +245,44 @@ def xpu(TensorBase self not None, device=None, non_blocking=False, memory_format
     check_device("xpu", "xpu")
 
 
+class PinnedMemory(numpy.ndarray):
+    """Bytes of the processor's memory that an accelerator may read and write in its own time: who owns them says so."""
+
+
 def pin_memory(TensorBase self not None, device=None):
-    """The tensor in memory that an accelerator reads directly: an error, since there is no accelerator."""
-    raise DeviceError("pin_memory: memory is pinned for an accelerator, and tensorlab has none; leave it out")
+    """A copy in memory that an accelerator reads in its own time, so that `to(..., non_blocking=True)` need not wait.
+
+    Raises
+    ------
+    DeviceError
+        If there is no accelerator, or the tensor isn't on the cpu.
+    """
+    if accelerator_name() is None:
+        raise DeviceError("pin_memory: memory is pinned for an accelerator, and tensorlab has none; leave it out")
+    if self.storage_.device != ON_CPU:
+        raise DeviceError(f"pin_memory: memory of the cpu is pinned, and the tensor is on {self.device}")
+    if is_pinned(self):
+        return self
+    memory = from_numpy(numpy.empty(self.numel_ * item_size[self.dtype_], dtype=numpy.uint8).view(PinnedMemory))
+    pinned = self.detach().new_empty(0).set_(memory.untyped_storage(), 0, self.shape)
+    return pinned.copy_(self.detach())
 
 
 def is_pinned(TensorBase self not None, device=None):
-    """False: memory is pinned for accelerators only."""
-    return False
+    """Whether the tensor's memory is pinned for an accelerator."""
+    return type(self.storage_.owner) is PinnedMemory
+
+
+def device_memory(TensorBase x not None):
+    """(memory, offset): what stands for the tensor's bytes on a registered device, and at which of them it begins.
+
+    For the kernels of that device.
+
+    Raises
+    ------
+    DeviceError
+        If the tensor isn't on such a device.
+    """
+    if x.storage_.device < FIRST_OF_OTHERS or x.storage_.owner is None:
+        raise DeviceError(f"device_memory: a tensor on a registered device is needed, not one on {x.device}")
+    return x.storage_.owner, offset_of(x) * item_size[x.dtype_]

@@ -73,13 +73,13 @@ class Pickler(pickle._Pickler):  # the one in Python: the one in C looks up each
             obj = StoredAs(obj, None)
         if type(obj) is not StoredAs:
             return None
-        place = obj.storage.data_ptr(), len(obj.storage)
+        place = obj.storage.data_ptr() or id(obj.storage), len(obj.storage)
         if place not in self.keys or not place[1]:
             self.keys[place] = str(len(self.storages))
             self.storages.append(obj.storage)
         size = 1 if obj.dtype is None else obj.dtype.itemsize
         kind = TYPE_OF_STORAGE[obj.dtype]
-        return "storage", kind, self.keys[place], "cpu", len(obj.storage) // size
+        return "storage", kind, self.keys[place], str(obj.storage.device), len(obj.storage) // size
 
 
 def reduce_tensor(x):

@@ -3,6 +3,7 @@
 import sys
 
 from .._core.device import device
+from .._core.state.devices import device_names
 from .._core.storage import Storage
 from ..errors import DeviceError, FileFormatError
 from ..ops.creation import empty
@@ -14,7 +15,9 @@ UINT8 = names.BY_NAME["uint8"]
 
 
 def bytes_of(storage):
-    """Return the bytes of a storage as memory."""
+    """Return the bytes of a storage as memory; a copy of them if they are on a device of their own."""
+    if storage.device.type != "cpu":
+        storage = new_storage(len(storage)).copy_(storage)
     return memoryview(names.tensor_over(storage, UINT8, 0, None, None)).cast("B")
 
 
@@ -69,7 +72,14 @@ class Storages:
         storage = self.fetch(key, size, place == "meta")
         if self.is_swapped and size_of_number > 1 and not storage.is_meta:
             swap(storage, size_of_number)
-        return self.move(storage, location)
+        return self.move(put_on(storage, place), location)
+
+
+def put_on(storage, place):
+    """A storage of the cpu, or a copy of it on another device."""
+    if place in ("cpu", "meta"):
+        return storage
+    return new_storage(len(storage), place).copy_(storage)
 
 
 def swap(storage, size):
@@ -120,8 +130,7 @@ def relocation(map_location):
         except Exception as error:
             raise ProgramError(error) from error
         if found is None:
-            known_device(location)
-            return storage
+            return put_on(storage, known_device(location))
         return found
 
     return lambda _: "cpu", ask
@@ -130,8 +139,10 @@ def relocation(map_location):
 def known_device(location):
     """Return the kind of device of a location, if there is one here."""
     kind = location.partition(":")[0]
-    if kind not in ("cpu", "meta"):
+    if kind not in device_names():
+        others = ", ".join(device_names()[2:])
+        here = f"here are only the CPU and {others}" if others else "here is only the CPU"
         raise DeviceError(
-            f"load: a storage in the file lies on {location!r}, and here is only the CPU; use map_location='cpu'"
+            f"load: a storage in the file lies on {location!r}, and {here}; use map_location='cpu'"
         )
     return kind

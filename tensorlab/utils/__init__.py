@@ -4,9 +4,13 @@
 """
 
 from .. import _missing
-from . import checkpoint, data, dlpack, hooks
+from . import backend_registration, checkpoint, data, dlpack, hooks
+from .backend_registration import generate_methods_for_privateuse1_backend, rename_privateuse1_backend
 
-__all__ = ["checkpoint", "data", "dlpack", "hooks"]
+__all__ = [
+    *("backend_registration", "checkpoint", "data", "dlpack", "generate_methods_for_privateuse1_backend"),
+    *("hooks", "rename_privateuse1_backend"),
+]
 
 
 def __getattr__(name):

@@ -20,6 +20,8 @@ from tensorlab._core.loops.iterator cimport copy_into, moved
 from tensorlab._core.state.devices cimport FIRST_OF_OTHERS, ON_CPU, ON_META
 from tensorlab._core.tensor cimport TensorBase, give_memory, staged, unstage
 
+from tensorlab._core.state.devices import note_fallback
+
 
 cdef object run_kernel(Op op, PyObject** arguments, int n):
     """Compute a call: no layer takes part in it any more."""
@@ -94,11 +96,13 @@ cdef int fill(Op op, PyObject** results, int count, int device, PyObject** argum
         everything[count + i] = arguments[i]
     if device == ON_CPU and op.call_kernel != NULL:
         op.call_kernel(op.cpu_kernel, everything, count + n, NULL)
-    elif op.kernels[device] is not None:
-        op.kernels[device](*[<object>everything[i] for i in range(count + n)])
+    elif op.kernels[device] is not None and (
+            op.kernels[device](*[<object>everything[i] for i in range(count + n)]) is not NotImplemented):
+        return 0
     elif device == ON_CPU:
         raise NotImplementedError(f"{op.name}: the op says what its results are, but it has no kernel")
     else:
+        note_fallback(device, op.name)
         fill_on_cpu(op, results, count, arguments, n)
     return 0
 
@@ -160,6 +164,7 @@ cdef object make_results(Op op, PyObject** arguments, int n):
         return op.call_kernel(<PyObject*>op.kernels[ON_CPU], arguments, n, NULL)
     if op.kernels[device] is not None:
         return op.kernels[device](*[<object>arguments[i] for i in range(n)])
+    note_fallback(device, op.name)
     results = op.kernels[ON_CPU](*[moved_item(<object>arguments[i], ON_CPU) for i in range(n)])
     return moved_item(results, device)
 

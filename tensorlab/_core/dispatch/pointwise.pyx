@@ -31,6 +31,7 @@ from tensorlab._core.state.devices cimport ON_CPU, ON_META
 from tensorlab._core.tensor cimport TensorBase, check_writable, staged, unstage
 
 from tensorlab._core.dispatch.facets import takes_numbers_only
+from tensorlab._core.state.devices import note_fallback
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
 
 cdef enum:
@@ -101,9 +102,10 @@ cdef int compute_elsewhere(Op op, TensorBase out, PyObject** operands, int n, bi
     cdef int device = out.storage_.device, k
     if device == ON_META:
         return 0
-    if op.kernels[device] is not None:
-        op.kernels[device](out, *[<object>operands[k] for k in range(n)])
+    if op.kernels[device] is not None and (
+            op.kernels[device](out, *[<object>operands[k] for k in range(n)]) is not NotImplemented):
         return 0
+    note_fallback(device, op.name)
     kept = [moved(<TensorBase>operands[k], ON_CPU) if isinstance(<object>operands[k], TensorBase) else <object>operands[k]
             for k in range(n)]
     for k in range(n):

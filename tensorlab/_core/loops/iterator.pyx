@@ -27,6 +27,8 @@ from tensorlab._core.loops.parallel cimport share_work
 from tensorlab._core.state.devices cimport ON_CPU
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of, staged, tensor_on, unstage
 
+from tensorlab._core.state.devices import allocator_of, is_copying_later
+
 cdef extern from "transpose.h" nogil:
     void tl_transpose_4(int32_t* out, ssize out_stride, const int32_t* x, ssize x_stride)
     void tl_transpose_8(int64_t* out, ssize out_stride, const int64_t* x, ssize x_stride)
@@ -398,10 +400,22 @@ cdef int copy_into(TensorBase out, TensorBase x) except -1:
     return for_each(&iter, copy_loops[item_size[out.dtype_]], 65536)
 
 
+cdef bint copied_later(TensorBase out, TensorBase x):
+    """Has the device been told to make this copy in its own time? That it can do row after row only."""
+    cdef TensorBase there = out if x.storage_.device == ON_CPU else x
+    cdef TensorBase here = x if there is out else out
+    copy = getattr(allocator_of(there.storage_.device), "write_later" if there is out else "read_later", None)
+    if (copy is None or here.storage_.device != ON_CPU or out.dtype_ != x.dtype_ or out.numel_ != x.numel_
+            or not (out.is_contiguous_ and x.is_contiguous_)):
+        return False
+    copy(there.storage_.owner, <ssize>there.data_, here)
+    return True
+
+
 cdef int copy_between_devices(TensorBase out, TensorBase x) except -1:
     """`copy_into` where not both are on the cpu. The copy is made there, and then moved."""
     cdef TensorBase stage
-    if is_meta(out):
+    if is_meta(out) or (is_copying_later() and copied_later(out, x)):
         return 0
     if x.storage_.device != ON_CPU:
         x = staged(x)

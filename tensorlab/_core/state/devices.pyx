@@ -11,6 +11,12 @@ with an allocator in Python:
 A storage there holds the object instead of an address. Ops find their kernels by the code (op.pyx). One that
 has none for the device is computed on the cpu, between a `read` and a `write` (dispatch/kernels.pyx).
 
+An allocator may have more methods, which are called where they are there:
+
+        def read_later(self, memory, offset, target): ...       # copies with non_blocking=True: `offset` is in bytes,
+        def write_later(self, memory, offset, source): ...      # the other a tensor, which it keeps until it is done
+        def fell_back(self, op): ...            # an op, by its name, has no kernel there, and runs on the cpu
+
 A wrapper, a tensor of a class that holds others and has a layer (layers.pyx), says that it is where they are,
 and has no memory of its own: the code of its storage is that of the device plus SHELL. A kernel that asks
 for its memory is refused, as on meta.
@@ -22,6 +28,8 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.memoryview cimport PyMemoryView_FromMemory
 
 from libc.string cimport memcpy
+
+import threading
 
 from tensorlab.errors import DeviceError
 
@@ -44,6 +52,7 @@ cdef extern from "Python.h":
 
 cdef list names = ["cpu", "meta"]       # by code
 cdef list allocators = [None, None]
+cdef str accelerator = None             # the name of the device that programs mean by that word
 
 
 # ---------------------------------------------------------------- the default of a thread
@@ -82,6 +91,29 @@ def register_device(str name, allocator):
     return len(names) - 1
 
 
+def set_accelerator(str name):
+    """Let a name be that of the machine's accelerator; it may be registered later."""
+    global accelerator
+    accelerator = name
+
+
+def accelerator_name():
+    """The name of the accelerator; None if there is none, or no device of that name has been registered."""
+    return accelerator if accelerator in names else None
+
+
+def allocator_of(int device):
+    """The allocator of a device's code; None for cpu and meta."""
+    return allocators[device & ~SHELL]
+
+
+def note_fallback(int device, str op):
+    """Tell a device that an op has no kernel there."""
+    note = getattr(allocators[device], "fell_back", None)
+    if note is not None:
+        note(op)
+
+
 def device_names():
     """The names of all devices that can hold tensors, by code."""
     return tuple(names)
@@ -92,6 +124,23 @@ cdef str device_name(int device):
 
 
 # ---------------------------------------------------------------- memory over there
+copies = threading.local()              # .later: may the copies of this thread be made later?
+
+
+class copying_later:
+    """A block in which copies may be made later, if the device can do that."""
+
+    def __enter__(self):
+        copies.later = True
+
+    def __exit__(self, *exception):
+        copies.later = False
+
+
+def is_copying_later():
+    return getattr(copies, "later", False)
+
+
 cdef object memory_on(int device, Py_ssize_t nbytes):
     """What stands for so many bytes on a registered device."""
     return allocators[device].allocate(nbytes)
