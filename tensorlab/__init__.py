@@ -600,6 +600,7 @@ _ON_DEMAND = (
 _HOMES = {
     **{"compile": "compiler", "load": "serialization", "save": "serialization"},
     **{"Event": "_streams", "Stream": "_streams"},
+    "get_device_module": "utils.backend_registration",
 }
 
 # Everything above that is not private: the names, and the packages that users reach as tensorlab.nn and so on.

@@ -64,9 +64,9 @@ PLANNED = [
     ),
     (
         "40-custom-ops",
-        "define an autograd.Function",
+        "ops declare themselves; see tensorlab.library",
         "",
-        "utils.cpp_extension FunctionSchema OperatorInfo Tag parse_schema",
+        "OperatorInfo Tag parse_schema",
     ),
     (
         "41-subclasses-and-modes",
@@ -261,6 +261,26 @@ PLANNED = [
 # What belongs to nothing that is planned: (what to do without; package; names).
 LEFT_OUT = [
     (
+        "extensions are written in Cython; use tensorlab.utils.cython_extension",
+        "",
+        "utils.cpp_extension",
+    ),
+    (
+        "an op's schema is ops.aten.add.Tensor._schema",
+        "",
+        "FunctionSchema",
+    ),
+    (
+        "there are no Triton kernels; use custom_op, or write the op in Cython",
+        "library",
+        "triton_op wrap_triton fallthrough_kernel",
+    ),
+    (
+        "its functions are in tensorlab.accelerator",
+        "accelerator",
+        "memory",
+    ),
+    (
         "that is PyTorch's compiled half; here every name is a public one",
         "",
         "_C",
@@ -351,14 +371,13 @@ LEFT_OUT = [
         thread_safe_generator random.thread_safe_generator empty_permuted hash_tensor
         slice_inverse norm_except_dim native_norm embedding_renorm_ batch_norm_backward_*
         batch_norm_elemt batch_norm_gather_* batch_norm_stats batch_norm_update_stats contrib
-        numa quasirandom torch_version types utils.backcompat utils.backend_registration
+        numa quasirandom torch_version types utils.backcompat
         utils.collect_env utils.cpp_backtrace utils.get_cpp_backtrace utils.debug_log
         utils.deterministic utils.file_baton utils.hipify utils.mkldnn utils.serialization
-        utils.set_module utils.viz utils.weak utils.*privateuse1_backend has_lapack has_mkl
-        has_openmp has_spectral get_device_module is_vulkan_available from_file
+        utils.set_module utils.viz utils.weak has_lapack has_mkl
+        has_openmp has_spectral is_vulkan_available from_file
         autograd.NestedIOFunction autograd.enforce_grad_layout_policy
-        autograd.variable.VariableMeta utils.generate_methods_for_privateuse1_backend
-        utils.rename_privateuse1_backend""",
+        autograd.variable.VariableMeta""",
     ),
     (
         "modules are swapped by assigning to their attributes",
@@ -469,7 +488,7 @@ LEFT_OUT = [
     (
         ONE_DEVICE,
         "Tensor",
-        "ipu is_ipu is_maia is_vulkan mtia record_stream to_mkldnn",
+        "ipu is_ipu is_maia is_vulkan mtia to_mkldnn",
     ),
     (
         "index with brackets: x[i]",
@@ -538,13 +557,12 @@ LEFT_OUT = [
     (
         NO_STREAMS,
         "accelerator",
-        "Graph current_stream set_stream graphs",
+        "Graph graphs",
     ),
     (
         ONE_DEVICE,
         "accelerator",
-        """current_device_idx current_device_index device_index get_device_capability
-        set_device_idx set_device_index""",
+        "get_device_capability",
     ),
     (
         NO_CUDA_MEMORY,

@@ -189,6 +189,7 @@ class Tensor(TensorBase):
     is_distributed = tensor_info.no
     is_pinned = tensor_info.is_pinned
     pin_memory = tensor_info.pin_memory
+    record_stream = tensor_info.record_stream
     is_nonzero = tensor_info.is_nonzero
     is_same_size = tensor_info.is_same_size
     is_set_to = tensor_info.is_set_to
@@ -754,7 +755,7 @@ _missing.explain_missing_attributes(
     is_coalesced is_ipu is_maia is_vulkan isreal istft logdet lstsq lu lu_solve matrix_exp
     matrix_power module_load mtia mvlgamma mvlgamma_ orgqr ormqr pinverse polygamma_
     q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qr
-    qscheme record_stream reinforce resize resize_as resize_as_sparse_ row_indices slice_inverse
+    qscheme reinforce resize resize_as resize_as_sparse_ row_indices slice_inverse
     slogdet smm solve sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm stft
     storage storage_type svd symeig to_dense to_mkldnn to_padded_tensor to_sparse to_sparse_bsc
     to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr triangular_solve unsafe_chunk

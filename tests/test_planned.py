@@ -29,7 +29,6 @@ PACKAGES = [
     "fft",
     "func",
     "jit",
-    "library",
     "linalg",
     "masked",
     "nested",

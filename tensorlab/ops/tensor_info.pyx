@@ -286,3 +286,16 @@ def device_memory(TensorBase x not None):
     if x.storage_.device < FIRST_OF_OTHERS or x.storage_.owner is None:
         raise DeviceError(f"device_memory: a tensor on a registered device is needed, not one on {x.device}")
     return x.storage_.owner, offset_of(x) * item_size[x.dtype_]
+
+
+def record_stream(TensorBase self not None, stream):
+    """Tell the device that work in another stream uses the tensor: its memory is not given to others before that is done.
+
+    Raises
+    ------
+    DeviceError
+        If the tensor isn't on an accelerator.
+    """
+    memory, _ = device_memory(self)
+    if hasattr(stream._backend, "record_stream"):
+        stream._backend.record_stream(memory, stream._native)

@@ -29,7 +29,7 @@ import sys
 
 from tensorlab._core.device import device as Device
 from tensorlab._core.dispatch.overloads import OpOverload, OpOverloadPacket
-from tensorlab._core.state.devices import device_names, register_device, set_accelerator
+from tensorlab._core.state.devices import accelerator_name, device_names, register_device, set_accelerator
 from tensorlab._tensor import Tensor
 from tensorlab.errors import DeviceError
 from tensorlab.nn.modules import Module
@@ -178,3 +178,26 @@ def _register_device_module(device_type, module):
     setattr(package, device_type, module)
     sys.modules[f"tensorlab.{device_type}"] = module
 
+
+def get_device_module(device=None):
+    """Return the module of a kind of device: `tensorlab.cpu`, or what `_register_device_module` was given.
+
+    Parameters
+    ----------
+    device : str or device; the accelerator unless given, or the cpu if there is none
+
+    Raises
+    ------
+    RuntimeError
+        If there is no such module.
+
+    >>> get_device_module("cpu").__name__
+    'tensorlab.cpu'
+    """
+    kind = (accelerator_name() or "cpu") if device is None else Device(device).type
+    module = getattr(sys.modules["tensorlab"], kind, None)
+    if module is None:
+        raise RuntimeError(
+            f"get_device_module: there is no module for {kind!r}; its package registers one with _register_device_module"
+        )
+    return module

@@ -43,7 +43,7 @@ def there(*size):
 def test_a_tensor_is_moved_and_comes_back():
     before = ARRAYS.allocated
     moved, x = there(3, 4)
-    assert str(moved.device) == "arrays"
+    assert str(moved.device) == "arrays:0"
     assert moved.shape == x.shape
     assert not moved.is_meta
     assert ARRAYS.allocated == before + 1
@@ -82,7 +82,7 @@ def test_views_share_the_memory_over_there():
 def test_an_op_without_a_kernel_over_there_is_computed_on_the_cpu(call):
     moved, x = there(3, 4)
     result = call(moved)
-    assert str(result.device) == "arrays"
+    assert str(result.device) == "arrays:0"
     assert torch.equal(result.cpu(), call(x))
 
 
@@ -90,7 +90,7 @@ def test_factories_make_tensors_over_there():
     assert torch.zeros(2, 3, device="arrays").cpu().tolist() == [[0.0] * 3] * 2
     assert torch.tensor([1, 2], device="arrays").cpu().tolist() == [1, 2]
     with torch.device("arrays"):
-        assert str(torch.ones(2).device) == "arrays"
+        assert str(torch.ones(2).device) == "arrays:0"
 
 
 def test_a_kernel_of_its_own_is_preferred():
@@ -177,7 +177,7 @@ def failures(samples, call_of):
                 if not isinstance(expected, torch.Tensor):
                     assert got == expected
                     continue
-                assert (str(got.device), got.dtype) == ("arrays", expected.dtype)
+                assert (str(got.device), got.dtype) == ("arrays:0", expected.dtype)
                 assert got.stride() == expected.stride()
                 numpy.testing.assert_array_equal(got.detach().cpu(), expected.detach())
         except Exception as error:

@@ -17,6 +17,7 @@ from ..._progress import shown
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset
 from .fetching import EndOfStream, Fetcher, stray
+from .pinning import pinning
 from .resuming import Progress, checked, generators_of, random_numbers_kept, state_of
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
 from .worker_pool import WorkerBatches
@@ -52,6 +53,7 @@ class Batches:
         self.fetch, self.plan = Fetcher(*loader.job), loader.plan()
         self.length, self.progress = loader.__len__, loader._progress
         self.is_stream = isinstance(loader.dataset, IterableDataset)
+        self.pin = pinning(loader)
 
     def __iter__(self):
         return self
@@ -75,7 +77,7 @@ class Batches:
             raise stray(error) from error
         if self.progress.reported is not None:
             self.progress.compare_with_length()
-        return batch
+        return batch if self.pin is None else self.pin(batch)
 
     def leave_out(self):
         """Leave out the next batch: of a stream it has to be read, else its indices are enough."""
@@ -108,7 +110,8 @@ class DataLoader:
     progress : bool, or str, what stands before the bar: whether each pass shows how far it has come, with tqdm in a
         notebook or a terminal, and without it in a line on stderr
     in_order : bool; False gives batches as they are ready, whichever was asked for first
-    pin_memory, pin_memory_device : taken and not used, for they concern GPUs
+    pin_memory : bool, whether batches are put into memory that an accelerator reads in its own time, if there is one
+    pin_memory_device : taken and not used: there is one accelerator at most
 
     Each worker has a copy of the data set, one thread, and random numbers that follow from the seed and its number:
     the samples are the same for the same seed and number of workers, and those of PyTorch.

@@ -19,6 +19,7 @@ from time import monotonic
 
 from ..._core.interop.memory_file import CAN_SHARE
 from .fetching import stray
+from .pinning import pinning
 from .sampler import draw_seed
 from .segments import Receiver
 from .worker import GRACE, Failure, described, work
@@ -39,6 +40,7 @@ class WorkerBatches:
         self.length = copy(loader).__len__  # the loader itself may own this pass, in a cycle
         self.timeout, self.in_order = loader.timeout, loader.in_order
         self.is_kept = loader.persistent_workers
+        self.pin = pinning(loader)
         self.most = loader.prefetch_factor * loader.num_workers
         self.turn = 0
         context = loader.multiprocessing_context or multiprocessing.get_context()
@@ -147,7 +149,7 @@ class WorkerBatches:
             raise
         if self.progress.reported is not None:
             self.progress.compare_with_length()
-        return batch
+        return batch if self.pin is None else self.pin(batch)
 
     def leave_out(self):
         """Leave out the next batch. It is loaded all the same, for the worker's random numbers depend on it."""
