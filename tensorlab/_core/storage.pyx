@@ -160,6 +160,29 @@ cdef void release(void* address, size_t nbytes) noexcept:
         free(address)
 
 
+# ---------------------------------------------------------------- who watches
+cdef object watcher = None              # while a history is recorded (cpu/memory.py): watcher(address, bytes), negative when they
+                                        # are given back
+cdef size_t memory_limit = 0            # bytes that may be in use; 0: as many as there are
+cdef object explain_limit = None        # a function that writes the message for a request that goes beyond it
+
+
+def watch_memory(function):
+    """Let a function hear of each block of a storage; None ends it."""
+    global watcher
+    watcher = function
+
+
+def set_memory_limit(Py_ssize_t nbytes, explain):
+    """Let an allocation beyond so many bytes fail with what explain(nbytes) says; 0 for no limit."""
+    global memory_limit, explain_limit
+    memory_limit, explain_limit = nbytes, explain
+
+
+def get_memory_limit():
+    return memory_limit
+
+
 def empty_cache():
     """Give all cached blocks back to the system. Live tensors are not touched.
 
@@ -236,6 +259,8 @@ cdef class Storage:
 
     def __dealloc__(self):
         if self.owner is None and self.address != NULL:
+            if watcher is not None:
+                watcher(<size_t>self.address, -<Py_ssize_t>block_size(self.nbytes_))
             release(self.address, self.nbytes_)
 
     def __len__(self):
@@ -400,9 +425,13 @@ cdef Storage new_storage(Py_ssize_t nbytes):
     """Fresh bytes; their values are whatever was there."""
     cdef Storage storage = Storage.__new__(Storage)
     if nbytes > 0:
+        if memory_limit and statistics.allocated + block_size(nbytes) > memory_limit:
+            raise AllocationError(explain_limit(nbytes))
         storage.address = <char*>allocate(nbytes)
         if storage.address == NULL:
             raise AllocationError(f"cannot allocate {nbytes} bytes: the machine has not that much memory")
+        if watcher is not None:
+            watcher(<size_t>storage.address, <Py_ssize_t>block_size(nbytes))
     storage.nbytes_ = nbytes
     return storage
 

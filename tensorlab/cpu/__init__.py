@@ -6,9 +6,22 @@ import platform
 import types
 
 from tensorlab import _missing, _streams
-from tensorlab.cpu import amp
+from tensorlab.cpu import amp, memory
+from tensorlab.cpu.memory import (
+    MemoryHistory,
+    get_per_process_memory_fraction,
+    max_memory_allocated,
+    memory_allocated,
+    memory_reserved,
+    memory_snapshot,
+    memory_stats,
+    memory_summary,
+    reset_peak_memory_stats,
+    set_per_process_memory_fraction,
+)
 
 __all__ = [
+    "MemoryHistory",
     "Stream",
     "StreamContext",
     "amp",
@@ -16,7 +29,17 @@ __all__ = [
     "current_stream",
     "device_count",
     "get_capabilities",
+    "get_per_process_memory_fraction",
     "is_available",
+    "max_memory_allocated",
+    "memory",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_snapshot",
+    "memory_stats",
+    "memory_summary",
+    "reset_peak_memory_stats",
+    "set_per_process_memory_fraction",
     "stream",
     "synchronize",
 ]

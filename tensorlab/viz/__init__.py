@@ -5,10 +5,12 @@ from .copies import Copies
 from .graph import graph
 from .histories import Histories
 from .image import Image, image
+from .memory import memory
 from .picture import Picture
 from .program import program
 from .storage import storage
 from .strides import strides
+from .timeline import calls, timeline
 from .versions import Versions
 
 __all__ = [
@@ -18,9 +20,12 @@ __all__ = [
     "Image",
     "Picture",
     "Versions",
+    "calls",
     "graph",
     "image",
+    "memory",
     "program",
     "storage",
     "strides",
+    "timeline",
 ]
