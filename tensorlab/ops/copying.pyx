@@ -56,7 +56,7 @@ cdef TensorBase copy_result(TensorBase x, int dtype, object memory_format, str w
 cdef int copy_to(TensorBase out, TensorBase x) except -1:
     cdef ssize nbytes = x.numel_ * item_size[x.dtype_]
     if (out.dtype_ == x.dtype_ and x.is_contiguous_ and out.is_contiguous_ and 0 < nbytes <= SMALL_COPY
-            and x.storage_.device == ON_CPU):
+            and x.storage_.device == ON_CPU and out.storage_.device == ON_CPU):
         memcpy(memory_of(out), x.data_, nbytes)
         return 0
     return copy_into(out, x)

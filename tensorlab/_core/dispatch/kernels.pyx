@@ -20,6 +20,7 @@ from tensorlab._core.loops.iterator cimport copy_into, moved
 from tensorlab._core.state.devices cimport FIRST_OF_OTHERS, ON_CPU, ON_META
 from tensorlab._core.tensor cimport TensorBase, give_memory, staged, unstage
 
+from tensorlab._core.dispatch.facets import is_copy
 from tensorlab._core.state.devices import note_fallback
 
 
@@ -101,6 +102,8 @@ cdef int fill(Op op, PyObject** results, int count, int device, PyObject** argum
         return 0
     elif device == ON_CPU:
         raise NotImplementedError(f"{op.name}: the op says what its results are, but it has no kernel")
+    elif is_copy.of(op):                # this knows how to come from one device to another
+        op.call_kernel(op.cpu_kernel, everything, count + n, NULL)
     else:
         note_fallback(device, op.name)
         fill_on_cpu(op, results, count, arguments, n)
