@@ -9,11 +9,13 @@ sys.path.insert(0, str(ROOT / "docs/_ext"))
 from book_contents import load_parts  # noqa: E402
 
 GUIDE = ["docs/architecture", "docs/practising", "docs/instructors"]
-APPENDICES = ["docs/glossary", "docs/appendix-differences"]
+APPENDICES = ["docs/glossary", "docs/appendix-differences", "docs/programs-below-autograd"]
 
 
 def load_sections():
-    """Return the book in order as a list of (caption, [(page, title)]); "" is the page's own title."""
+    """Return the book in order as a list of (caption, [(page, title)]); "" is the page's own
+    title.
+    """
     parts = [("Start here", [(page, "") for page in GUIDE])]
     for caption, chapters in load_parts():  # with their numbers, which their headings leave out
         written = [chapter for chapter in chapters if chapter.is_written]

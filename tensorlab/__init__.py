@@ -598,8 +598,8 @@ _ON_DEMAND = (
     "xpu",
 )
 _HOMES = {
-    **{"compile": "compiler", "load": "serialization", "save": "serialization"},
-    **{"Event": "_streams", "Stream": "_streams"},
+    "compile": "compiler", "load": "serialization", "save": "serialization",
+    "Event": "_streams", "Stream": "_streams",
     "get_device_module": "utils.backend_registration",
 }
 

@@ -6,8 +6,9 @@
         kernel on cpu                                       what computed
         autograd: AddBackward0                              the node that was recorded
 
-Nothing of the engine knows of the trace. It takes part as others do: a mode that hears public functions, a layer above all
-others and one directly below autograd (_core/dispatch/layers.pyx); and layers that are entered are wrapped while it runs.
+Nothing of the engine knows of the trace. It takes part as others do: a mode that hears public
+functions, a layer above all others and one directly below autograd (_core/dispatch/layers.pyx);
+and layers that are entered are wrapped while it runs.
 """
 
 import sys
@@ -96,8 +97,9 @@ class _Below(Layer):
             return result
 
 
-class trace_dispatch:  # noqa: N801  it reads like a function
-    """A block in which each call is printed with the layers that it meets, and how long each took.
+class trace_dispatch:
+    """A block in which each call is printed with the layers that it meets, and how long each
+    took.
 
     The times contain those of the steps inside, and what the trace itself takes.
 

@@ -1,8 +1,9 @@
 """Streams and events: the order in which an accelerator does its work.
 
-A stream is a queue. What is put into one stream is done in that order; what is in two may be done in any order, unless an
-event says otherwise: an event is a mark in one stream, and another stream, or the program, can wait for it. The device's
-backend (utils/backend_registration.py) knows how. The cpu has done a call when it returns, so its streams are empty.
+A stream is a queue. What is put into one stream is done in that order; what is in two may be
+done in any order, unless an event says otherwise: an event is a mark in one stream, and another
+stream, or the program, can wait for it. The device's backend (utils/backend_registration.py)
+knows how. The cpu has done a call when it returns, so its streams are empty.
 """
 
 import itertools
@@ -94,7 +95,9 @@ class Stream:
         return event
 
     def wait_event(self, event):
-        """Let what is put into this stream from now on wait for an event. The program itself doesn't wait."""
+        """Let what is put into this stream from now on wait for an event. The program itself
+        doesn't wait.
+        """
         event.wait(self)
 
     def wait_stream(self, stream):
@@ -110,7 +113,10 @@ class Stream:
         set_stream(self._outer)
 
     def __eq__(self, other):
-        return isinstance(other, Stream) and (self.device, self.stream_id) == (other.device, other.stream_id)
+        return isinstance(other, Stream) and (self.device, self.stream_id) == (
+            other.device,
+            other.stream_id,
+        )
 
     def __hash__(self):
         return hash((self.device, self.stream_id))
@@ -138,7 +144,9 @@ class Event:
         """Put the mark into a stream, the current one unless given."""
         stream = current_stream(self.device) if stream is None else stream
         if stream.device != self.device:
-            raise RuntimeError(f"Event: it belongs to {self.device}, and the stream to {stream.device}")
+            raise RuntimeError(
+                f"Event: it belongs to {self.device}, and the stream to {stream.device}"
+            )
         if self._backend is not None:
             self._native = self._backend.record_event(stream._native)
 
@@ -168,9 +176,13 @@ class Event:
         if not (self.enable_timing and end_event.enable_timing):
             raise ValueError("elapsed_time: both events must be made with enable_timing=True")
         if self._backend is None:
-            raise ValueError(f"elapsed_time: the device {self.device} takes no times; use time.perf_counter()")
+            raise ValueError(
+                f"elapsed_time: the device {self.device} takes no times; use time.perf_counter()"
+            )
         if self._native is None or end_event._native is None:
-            raise ValueError("elapsed_time: both events must have been recorded; call record() before")
+            raise ValueError(
+                "elapsed_time: both events must have been recorded; call record() before"
+            )
         return self._backend.elapsed_time(self._native, end_event._native)
 
     def __repr__(self):
@@ -181,7 +193,11 @@ def current_stream(device=None):
     """The stream that this thread puts work of a device into."""
     device, backend = backend_of(device, "current_stream")
     native = backend.current_stream() if hasattr(backend, "current_stream") else None
-    return Stream(device, _native=native) if native is not None else CPU_STREAMS.setdefault(device.type, Stream("cpu"))
+    return (
+        Stream(device, _native=native)
+        if native is not None
+        else CPU_STREAMS.setdefault(device.type, Stream("cpu"))
+    )
 
 
 CPU_STREAMS: dict = {}  # of devices without streams: the one that stands for "now"

@@ -11,11 +11,25 @@ from tensorlab._core.state.devices import accelerator_name
 from tensorlab._streams import backend_of, current_stream, set_stream
 
 __all__ = [
-    *("current_accelerator", "current_device_idx", "current_device_index", "current_stream"),
-    *("device_count", "device_index", "empty_cache", "is_available", "max_memory_allocated"),
-    *("max_memory_reserved", "memory_allocated", "memory_reserved", "memory_stats"),
-    *("reset_accumulated_memory_stats", "reset_peak_memory_stats", "set_device_idx"),
-    *("set_device_index", "set_stream", "synchronize"),
+    "current_accelerator",
+    "current_device_idx",
+    "current_device_index",
+    "current_stream",
+    "device_count",
+    "device_index",
+    "empty_cache",
+    "is_available",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "reset_accumulated_memory_stats",
+    "reset_peak_memory_stats",
+    "set_device_idx",
+    "set_device_index",
+    "set_stream",
+    "synchronize",
 ]
 
 
@@ -102,7 +116,7 @@ def empty_cache():
 def memory_stats(device_index=None, /):
     """What the accelerator's allocator has counted, by name; {} if it counts nothing.
 
-    The names are PyTorch's: "allocated_bytes.all.current", "allocated_bytes.all.peak", "reserved_bytes.all.current", ...
+    The names are PyTorch's: "allocated_bytes.all.current" and its ".peak", "reserved_bytes.all. ...".
     """
     return _asked("memory_stats", {}, device_index)
 

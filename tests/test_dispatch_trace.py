@@ -6,9 +6,9 @@ import sys
 
 import pytest
 from tensorlab._core.dispatch.layers import entered_layers
-from tensorlab._core.dispatch.recorder import Counter
 
 import tensorlab as torch
+from tensorlab._core.dispatch.recorder import Counter
 from tensorlab.overrides import trace_dispatch
 from tensorlab.utils._python_dispatch import BaseTorchDispatchMode
 from tests.utils.test_python_dispatch import Wrapped
@@ -27,7 +27,11 @@ def test_a_call_is_public_then_an_op_then_a_kernel_then_a_node():
     assert labels(trace.calls[:1]) == [
         [
             "mul(f32[2, 3], 2)",
-            ["aten::mul.Tensor(f32[2, 3], 2) -> f32[2, 3]", ["kernel on cpu"], ["autograd: MulBackward0"]],
+            [
+                "aten::mul.Tensor(f32[2, 3], 2) -> f32[2, 3]",
+                ["kernel on cpu"],
+                ["autograd: MulBackward0"],
+            ],
         ]
     ]
     assert trace.calls[-1].label == "stack([f32[2, 3], f32[2, 3]])"

@@ -1,4 +1,6 @@
-"""Fake tensors: every sample has the layout that it has with real ones; whole programs run; memory is counted."""
+"""Fake tensors: every sample has the layout that it has with real ones; whole programs run; memory
+is counted.
+"""
 
 import copy
 
@@ -45,13 +47,19 @@ NEEDS_VALUES = {
     *("argwhere", "bincount", "histc", "histogram", "masked_select", "nonzero"),
     *("nonzero_static", "one_hot", "unique", "unique_consecutive", "cov"),
     *("index_put replace", "repeat_interleave counts", "getitem"),
-    *("quantile", "nanquantile", "prod"),  # these look whether a number is in its range, and for zeros
+    *(
+        "quantile",
+        "nanquantile",
+        "prod",
+    ),  # these look whether a number is in its range, and for zeros
     *("max_unpool1d", "max_unpool2d", "max_unpool3d"),  # and these at the indices
 }
 
 
 def make_net():
-    return nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 36, 10))
+    return nn.Sequential(
+        nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 36, 10)
+    )
 
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop"])
@@ -60,7 +68,9 @@ def test_a_training_program_runs(name):
         net = make_net()
         optimizer = getattr(torch.optim, name)(net.parameters(), lr=0.1)
         for _ in range(2):
-            loss = nn.functional.cross_entropy(net(torch.randn(5, 3, 8, 8)), torch.randint(10, (5,)))
+            loss = nn.functional.cross_entropy(
+                net(torch.randn(5, 3, 8, 8)), torch.randint(10, (5,))
+            )
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -101,7 +111,11 @@ def test_a_model_larger_than_any_machine_is_counted():
         (lambda x: x.item(), DataDependentOutputException, "asks a fake tensor for its elements"),
         (lambda x: bool(x > 0), DataDependentOutputException, "elements"),
         (lambda x: x.tolist(), DataDependentOutputException, "elements"),
-        (lambda x: x.view(1).nonzero(), DynamicOutputShapeException, "use an op whose result has a known shape"),
+        (
+            lambda x: x.view(1).nonzero(),
+            DynamicOutputShapeException,
+            "use an op whose result has a known shape",
+        ),
         (lambda x: x.numpy(), TypeError, "a FakeTensor has no memory of its own"),
     ],
 )
@@ -113,7 +127,9 @@ def test_values_are_refused(call, error, message):
 
 def test_real_tensors_are_refused_unless_allowed():
     x = FakeTensorMode().from_tensor(torch.ones(2))
-    with pytest.raises(RuntimeError, match=r"a real tensor of shape \(2,\) meets fake ones; make it fake with"):
+    with pytest.raises(
+        RuntimeError, match=r"a real tensor of shape \(2,\) meets fake ones; make it fake with"
+    ):
         x + torch.ones(2)
     assert (x + torch.ones(())).shape == (2,)
     y = FakeTensorMode(allow_non_fake_inputs=True).from_tensor(torch.ones(2))
@@ -145,7 +161,10 @@ def test_devices_are_those_that_were_named():
     with FakeTensorMode():
         assert torch.ones(2, device="cpu").device.type == "cpu"
         assert torch.ones(2, device="meta").device.type == "meta"
-        assert str(torch.ones(2)) == "FakeTensor(..., size=(2,), dtype=tensorlab.float32, device='cpu')"
+        assert (
+            str(torch.ones(2))
+            == "FakeTensor(..., size=(2,), dtype=tensorlab.float32, device='cpu')"
+        )
 
 
 assert SAMPLES

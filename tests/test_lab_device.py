@@ -1,4 +1,6 @@
-"""The example device in examples/lab_device: it trains, its queues have an order, a race is found, memory is reused."""
+"""The example device in examples/lab_device: it trains, its queues have an order, a race is found,
+memory is reused.
+"""
 
 import io
 import sys
@@ -67,7 +69,9 @@ def test_it_is_the_accelerator(lab):
     assert nn.Linear(1, 1).lab().weight.is_lab
     with torch.accelerator.device_index(0):
         assert torch.ones(1, device="lab:0").is_lab
-    with pytest.raises(RuntimeError, match="'lab:1' is not there; there is one such device, 'lab:0'"):
+    with pytest.raises(
+        RuntimeError, match="'lab:1' is not there; there is one such device, 'lab:0'"
+    ):
         torch.ones(1, device="lab:1")
     with pytest.raises(RuntimeError, match="1 is not there; there is one accelerator"):
         torch.accelerator.set_device_index(1)
@@ -99,7 +103,12 @@ def test_a_race_is_found_and_an_event_ends_it(lab):
     lab.settings.latency = 0.02
     y = x * 2
     other = torch.Stream("lab")
-    with other, pytest.raises(lab.RaceError, match=r"add in stream \d+ uses a block that multiply in stream \d+ wrote"):
+    with (
+        other,
+        pytest.raises(
+            lab.RaceError, match=r"add in stream \d+ uses a block that multiply in stream \d+ wrote"
+        ),
+    ):
         y + 1
     other.wait_event(torch.accelerator.current_stream().record_event())
     with other:
@@ -207,7 +216,12 @@ def test_a_block_that_another_stream_uses_waits(lab):
 def test_files_keep_the_place_and_can_be_put_elsewhere():
     file = io.BytesIO()
     torch.save({"x": torch.arange(3.0).lab(), "y": torch.ones(1).lab()}, file)
-    for location, device in ((None, "lab:0"), ("cpu", "cpu"), ({"lab:0": "cpu"}, "cpu"), (lambda s, _: s, "cpu")):
+    for location, device in (
+        (None, "lab:0"),
+        ("cpu", "cpu"),
+        ({"lab:0": "cpu"}, "cpu"),
+        (lambda s, _: s, "cpu"),
+    ):
         file.seek(0)
         loaded = torch.load(file, map_location=location)
         assert str(loaded["x"].device) == device
@@ -227,7 +241,11 @@ def test_a_kernel_that_fails_is_named_when_the_program_waits(lab):
 
 def test_what_contradicts_itself_is_refused():
     from tensorlab.utils import generate_methods_for_privateuse1_backend, rename_privateuse1_backend
-    from tensorlab.utils.backend_registration import get_device_module, register_backend, register_kernels
+    from tensorlab.utils.backend_registration import (
+        get_device_module,
+        register_backend,
+        register_kernels,
+    )
 
     with pytest.raises(RuntimeError, match="the accelerator is named 'lab' already"):
         rename_privateuse1_backend("other")
@@ -244,5 +262,7 @@ def test_what_contradicts_itself_is_refused():
     with pytest.raises(RuntimeError, match="there is no module for 'lab'"):
         get_device_module()
     assert get_device_module("cpu") is torch.cpu
-    with pytest.raises(RuntimeError, match="memory of the cpu is pinned, and the tensor is on lab:0"):
+    with pytest.raises(
+        RuntimeError, match="memory of the cpu is pinned, and the tensor is on lab:0"
+    ):
         torch.ones(1).lab().pin_memory()

@@ -7,7 +7,12 @@ import pytest
 import tensorlab as torch
 from tensorlab import viz
 from tensorlab.cpu import memory
-from tensorlab.cpu.memory import MemoryHistory, memory_snapshot, memory_summary, set_per_process_memory_fraction
+from tensorlab.cpu.memory import (
+    MemoryHistory,
+    memory_snapshot,
+    memory_summary,
+    set_per_process_memory_fraction,
+)
 from tensorlab.errors import AllocationError
 
 
@@ -22,7 +27,9 @@ def test_each_block_has_its_line_and_its_time():
     assert (first.freed is None, second.freed is None) == (False, True)
     assert first.made < second.made < first.freed
     assert live == [second]
-    assert all(block.line.rpartition(":")[0].endswith("test_memory_history.py") for block in history.blocks)
+    assert all(
+        block.line.rpartition(":")[0].endswith("test_memory_history.py") for block in history.blocks
+    )
     assert int(second.line.rpartition(":")[2]) == int(first.line.rpartition(":")[2]) + 1
     assert history.peak() == (8064, second.made)
     assert history.by_line() == {second.line: 4032}
@@ -35,7 +42,10 @@ def test_a_history_can_be_short_and_there_is_one_at_a_time():
     with MemoryHistory(max_entries=3) as history:
         for _ in range(10):
             torch.ones(100)
-        with pytest.raises(RuntimeError, match="another history is being recorded"), MemoryHistory():
+        with (
+            pytest.raises(RuntimeError, match="another history is being recorded"),
+            MemoryHistory(),
+        ):
             pass
     assert len(history.blocks) == 3
     with pytest.raises(RuntimeError, match="no history is being recorded"):
@@ -65,8 +75,7 @@ def test_a_limit_says_who_has_the_memory(monkeypatch):
     assert memory.get_per_process_memory_fraction() == 0.999999
     kept = []
     with pytest.raises(AllocationError, match="cannot allocate 1.0 MiB: tensors hold") as caught:
-        for _ in range(10):
-            kept.append(torch.empty(2**18))
+        kept.extend(torch.empty(2**18) for _ in range(10))
     assert "test_memory_history.py" in str(caught.value)
     assert len(kept) < 10
     set_per_process_memory_fraction(1.0)
@@ -94,4 +103,12 @@ def test_pictures_of_memory_calls_and_work():
     assert "aten::add.Tensor" in drawn._repr_svg_()
     assert str(drawn) == str(trace)
     lanes = viz.timeline([(1, "b", 1.0, 2.0), (0, "a", 0.0, 1.0)])
-    assert str(lanes).splitlines()[0].split() == ["stream", "0", "0.000", "to", "1000.000", "ms", "a"]
+    assert str(lanes).splitlines()[0].split() == [
+        "stream",
+        "0",
+        "0.000",
+        "to",
+        "1000.000",
+        "ms",
+        "a",
+    ]

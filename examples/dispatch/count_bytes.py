@@ -30,4 +30,7 @@ if __name__ == "__main__":
         with FlopCounterMode(display=False) as flops, CountBytes() as moved:
             net(x)
         ratio = flops.get_total_flops() / moved.bytes.total()
-        print(f"batch {batch}: {flops.get_total_flops():,} FLOP, {moved.bytes.total():,} bytes, {ratio:.1f} FLOP a byte")
+        print(
+            f"batch {batch}: {flops.get_total_flops():,} FLOP, {moved.bytes.total():,} bytes, "
+            f"{ratio:.1f} FLOP a byte"
+        )

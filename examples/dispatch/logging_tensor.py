@@ -13,7 +13,12 @@ class LoggingTensor(torch.Tensor):
     @staticmethod
     def __new__(cls, elem, log=None):
         made = torch.Tensor._make_wrapper_subclass(
-            cls, elem.shape, elem.stride(), elem.storage_offset(), dtype=elem.dtype, device=elem.device
+            cls,
+            elem.shape,
+            elem.stride(),
+            elem.storage_offset(),
+            dtype=elem.dtype,
+            device=elem.device,
         )
         made.elem, made.log = elem, [] if log is None else log
         return made

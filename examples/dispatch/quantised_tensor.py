@@ -1,4 +1,6 @@
-"""A tensor of eight bits an element: numbers from -127 to 127, and one scale. Ops compute with what these stand for."""
+"""A tensor of eight bits an element: numbers from -127 to 127, and one scale. Ops compute with
+what these stand for.
+"""
 
 import tensorlab as torch
 from tensorlab.utils._pytree import tree_map_only
@@ -11,7 +13,9 @@ class QuantisedTensor(torch.Tensor):
 
     @staticmethod
     def __new__(cls, codes, scale):
-        made = torch.Tensor._make_wrapper_subclass(cls, codes.shape, dtype=torch.float32, device=codes.device)
+        made = torch.Tensor._make_wrapper_subclass(
+            cls, codes.shape, dtype=torch.float32, device=codes.device
+        )
         made.codes, made.scale = codes, scale
         return made
 
@@ -32,7 +36,11 @@ class QuantisedTensor(torch.Tensor):
         if func is torch.ops.aten.mm.default and all(isinstance(x, cls) for x in args):
             x, y = args  # sums of products of small integers are exact in float32
             return torch.mm(x.codes.float(), y.codes.float()) * (x.scale * y.scale)
-        if func in (torch.ops.aten.detach.default, torch.ops.aten.transpose.int, torch.ops.aten.permute.default):
+        if func in (
+            torch.ops.aten.detach.default,
+            torch.ops.aten.transpose.int,
+            torch.ops.aten.permute.default,
+        ):
             return cls(func(args[0].codes, *args[1:], **kwargs), args[0].scale)
         args, kwargs = tree_map_only(cls, cls.dequantise, (args, kwargs or {}))
         return func(*args, **kwargs)

@@ -1,4 +1,6 @@
-"""A tensor that is in two packages at once: each op runs on tensorlab and on PyTorch, and must agree."""
+"""A tensor that is in two packages at once: each op runs on tensorlab and on PyTorch, and must
+agree.
+"""
 
 import tensorlab as torch
 from tensorlab.utils._pytree import tree_map
@@ -27,7 +29,9 @@ class TwoTensor(torch.Tensor):
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
         import torch as other  # PyTorch: this program is for those who have it
 
-        ours = func(*tree_map(lambda x: x.ours if isinstance(x, cls) else x, args), **(kwargs or {}))
+        ours = func(
+            *tree_map(lambda x: x.ours if isinstance(x, cls) else x, args), **(kwargs or {})
+        )
         packet = getattr(getattr(other.ops, func.namespace), func._opname)
         theirs = packet(*tree_map(lambda x: x.theirs if isinstance(x, cls) else x, args))
         assert ours.shape == tuple(theirs.shape), f"{func}: {ours.shape} here, {theirs.shape} there"

@@ -14,7 +14,7 @@ class Quantity(torch.Tensor):
 
     @staticmethod
     def __new__(cls, elem, units=""):
-        made = torch.Tensor._make_wrapper_subclass(cls, elem.shape, dtype=elem.dtype, device=elem.device)
+        made = torch.Tensor._make_wrapper_subclass(cls, elem.shape, dtype=elem.dtype)
         made.elem = elem
         made.units = units if isinstance(units, Counter) else Counter(units.split())
         return made
@@ -50,9 +50,11 @@ def combined(x, y, sign):
 
 
 def spelled(units):
-    return " ".join(f"{unit}^{power}" if power != 1 else unit for unit, power in sorted(units.items())) or "1"
+    words = [unit if power == 1 else f"{unit}^{power}" for unit, power in sorted(units.items())]
+    return " ".join(words) or "1"
 
 
 if __name__ == "__main__":
-    way, time = Quantity(torch.tensor([100.0, 200.0]), "m"), Quantity(torch.tensor([9.58, 19.19]), "s")
+    way = Quantity(torch.tensor([100.0, 200.0]), "m")
+    time = Quantity(torch.tensor([9.58, 19.19]), "s")
     print(way / time)

@@ -1,22 +1,24 @@
-"""A device to learn from: its memory, queues and kernels are Python and Cython, and behave as a graphics card's.
+"""A device to learn from: its memory, queues and kernels are Python and Cython, and behave as a
+graphics card's.
 
     import lab_device                   # registers "lab", and lets it be the accelerator
     x = tensorlab.ones(2, 3, device="lab")
 
+Its parts:
+
     memory.py       blocks of bytes that the processor's kernels can't reach, and a caching allocator for them
     queues.py       streams: threads that do what is put into them, one after the other; events; a log with times
-    races.py        who wrote and read a block, and whether somebody may be too early
+    races.py        who wrote and read a block, and whether one of them may be too early
     kernels.py      what runs there: NumPy on those bytes, and a product of matrices in Cython
     backend.py      what tensorlab asks of a device, made of these
 """
 
 import tensorlab
-from tensorlab.utils import generate_methods_for_privateuse1_backend, rename_privateuse1_backend
-from tensorlab.utils.backend_registration import register_backend, register_kernels
-
 from lab_device.backend import Backend
 from lab_device.kernels import make_kernels
 from lab_device.races import RaceError
+from tensorlab.utils import generate_methods_for_privateuse1_backend, rename_privateuse1_backend
+from tensorlab.utils.backend_registration import register_backend, register_kernels
 
 __all__ = ["BACKEND", "RaceError", "settings", "timeline"]
 
@@ -30,6 +32,8 @@ register_kernels("lab", make_kernels(BACKEND))
 
 
 def timeline():
-    """What the device has done since it was asked last: a list of (stream's number, name, start, end), in seconds."""
+    """What the device has done since it was asked last: a list of (stream's number, name, start,
+    end), in seconds.
+    """
     tensorlab.accelerator.synchronize()
     return BACKEND.take_log()

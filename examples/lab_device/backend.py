@@ -1,4 +1,6 @@
-"""What tensorlab asks of a device (tensorlab/utils/backend_registration.py), made of memory, queues and races."""
+"""What tensorlab asks of a device (tensorlab/utils/backend_registration.py), made of memory,
+queues and races.
+"""
 
 import threading
 import types
@@ -72,7 +74,9 @@ class Backend:
     def fell_back(self, op):
         if not self.has_warned:
             self.has_warned = True
-            warnings.warn(f"lab: {op} has no kernel here and runs on the cpu, as others may", stacklevel=3)
+            warnings.warn(
+                f"lab: {op} has no kernel here and runs on the cpu, as others may", stacklevel=3
+            )
 
     def take_log(self):
         taken = list(self.log)

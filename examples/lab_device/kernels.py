@@ -1,4 +1,6 @@
-"""What runs on the device: each kernel puts a function of NumPy arrays over its blocks into the current stream."""
+"""What runs on the device: each kernel puts a function of NumPy arrays over its blocks into the
+current stream.
+"""
 
 from pathlib import Path
 
@@ -30,7 +32,9 @@ def make_kernels(backend):
     product = load("lab_product", Path(__file__).with_name("lab_product.pyx"))
 
     def kernel(name, function):
-        """A kernel that calls function(out, *arguments) later, with arrays in the place of tensors."""
+        """A kernel that calls function(out, *arguments) later, with arrays in the place of
+        tensors.
+        """
 
         def launch(out, *arguments):
             if not all(has_array(one) for one in (out, *arguments)):
@@ -50,7 +54,10 @@ def make_kernels(backend):
         return launch
 
     def pointwise(function):
-        return kernel(function.__name__, lambda out, *values: numpy.copyto(out, function(*values), casting="unsafe"))
+        return kernel(
+            function.__name__,
+            lambda out, *values: numpy.copyto(out, function(*values), casting="unsafe"),
+        )
 
     def matmul(out, x, y):
         if out.dtype == numpy.float32:
@@ -77,7 +84,9 @@ def make_kernels(backend):
         aten.exp.default: pointwise(numpy.exp),
         aten.tanh.default: pointwise(numpy.tanh),
         aten.relu.default: kernel("relu", lambda out, x: numpy.maximum(x, 0, out=out)),
-        own.relu_backward.default: kernel("relu_backward", lambda out, y, grad: numpy.multiply(grad, y > 0, out=out)),
+        own.relu_backward.default: kernel(
+            "relu_backward", lambda out, y, grad: numpy.multiply(grad, y > 0, out=out)
+        ),
         aten.mm.default: kernel("mm", matmul),
         aten.linear.default: kernel("linear", linear),
         aten.sum.dim_IntList: kernel("sum", total),

@@ -1,8 +1,10 @@
-"""The device's memory: blocks of bytes, and an allocator that keeps those that are free for the next who asks.
+"""The device's memory: blocks of bytes, and an allocator that keeps those that are free for the
+next who asks.
 
-A block that a stream still works with must not be given to another one. Within one stream that is no danger: what is
-asked for later is used later. So a block goes back to the stream that it was taken for at once; if other streams have
-used it (`record_stream`), it waits until they have passed the place where it was let go.
+A block that a stream still works with must not be given to another one. Within one stream that
+is no danger: what is asked for later is used later. So a block goes back to the stream that it
+was taken for at once; if other streams have used it (`record_stream`), it waits until they have
+passed the place where it was let go.
 """
 
 import collections
@@ -14,7 +16,9 @@ CLASS = 512  # sizes are rounded up to a multiple of this
 
 
 class Block:
-    """Bytes of the device. What a storage holds; when the last storage lets it go, its bytes are free again."""
+    """Bytes of the device. What a storage holds; when the last storage lets it go, its bytes are
+    free again.
+    """
 
     def __init__(self, allocator, array, nbytes, stream):
         self.allocator, self.array, self.nbytes, self.stream = allocator, array, nbytes, stream
@@ -56,7 +60,9 @@ class Allocator:
             self.grow("allocated_bytes.all", -block.nbytes)
             events = [stream.record() for stream in block.others]
             entry = (block.array, block.nbytes, block.stream, events)
-            self.waiting.append(entry) if events else self.free[block.stream, block.nbytes].append(block.array)
+            self.waiting.append(entry) if events else self.free[block.stream, block.nbytes].append(
+                block.array
+            )
 
     def collect(self):
         """Free what no stream uses any more."""
@@ -79,7 +85,9 @@ class Allocator:
     def grow(self, name, nbytes):
         """Count bytes, and the most that there were."""
         self.counts[f"{name}.current"] += nbytes
-        self.counts[f"{name}.peak"] = max(self.counts[f"{name}.peak"], self.counts[f"{name}.current"])
+        self.counts[f"{name}.peak"] = max(
+            self.counts[f"{name}.peak"], self.counts[f"{name}.current"]
+        )
 
     def reset_peaks(self):
         """Count the peaks from now on."""

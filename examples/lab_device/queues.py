@@ -29,7 +29,9 @@ class Stream:
     def __init__(self, settings, log):
         self.number = next(numbers)
         self.settings, self.log = settings, log
-        self.clock = {self: 0}  # of each stream, up to where its work is done before what comes next here
+        self.clock = {
+            self: 0
+        }  # of each stream, up to where its work is done before what comes next here
         self.error = None
         self.work = queue.SimpleQueue()
         threading.Thread(target=self.run, daemon=True, name=f"lab stream {self.number}").start()

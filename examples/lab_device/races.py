@@ -1,8 +1,10 @@
-"""Races: a stream reads a block that another one may still be writing, or writes one that another may still be reading.
+"""Races: a stream reads a block that another one may still be writing, or writes one that
+another may still be reading.
 
-Each stream counts its kernels, and knows of each other stream up to which one it has waited: a vector clock (L. Lamport,
-Time, clocks, and the ordering of events in a distributed system, 1978; as vectors F. Mattern, 1988). A kernel may use a
-block if its stream has waited for the kernel that wrote it, wherever that ran, and may write it if it has waited for all that read it.
+Each stream counts its kernels, and knows of each other stream up to which one it has waited: a
+vector clock (L. Lamport, Time, clocks, and the ordering of events in a distributed system,
+1978; as vectors F. Mattern, 1988). A kernel may use a block if its stream has waited for the
+kernel that wrote it, wherever that ran, and may write it if it has waited for all that read it.
 """
 
 
@@ -41,6 +43,7 @@ def note(stream, name, written, read):
 
 def race(stream, name, other, what, did, does):
     return RaceError(
-        f"{name} in stream {stream.number} {does} a block that {what} in stream {other.number} {did}, and has not waited "
+        f"{name} in stream {stream.number} {does} a block that {what} in stream {other.number} "
+        f"{did}, and has not waited "
         f"for it; record an event after {what}, and let stream {stream.number} wait for it"
     )

@@ -136,7 +136,9 @@ def device_code(given, where):
         )
     code = device_names().index(name)
     if code > 1 and given.index:
-        raise DeviceError(f"{where}: {str(given)!r} is not there; there is one such device, '{name}:0'")
+        raise DeviceError(
+            f"{where}: {str(given)!r} is not there; there is one such device, '{name}:0'"
+        )
     return code
 
 

@@ -9,6 +9,9 @@ from tensorlab._subclasses.fake_tensor import (
 )
 
 __all__ = [
-    *("DataDependentOutputException", "DynamicOutputShapeException", "FakeTensor"),
-    *("FakeTensorMode", "UnsupportedFakeTensorException"),
+    "DataDependentOutputException",
+    "DynamicOutputShapeException",
+    "FakeTensor",
+    "FakeTensorMode",
+    "UnsupportedFakeTensorException",
 ]

@@ -1,8 +1,10 @@
-"""Fake tensors: a whole program runs, gradients and optimizer steps included, and no element is ever computed.
+"""Fake tensors: a whole program runs, gradients and optimizer steps included, and no element is
+ever computed.
 
-A FakeTensor says that it is on the cpu, and holds a tensor on meta. What is computed with it is computed on meta, which is
-inference alone: shapes, strides, dtypes. Tensors on meta can do that too; but a program that makes tensors, or asks
-for their device, would have to be written for them, and in a FakeTensorMode it runs as it is.
+A FakeTensor says that it is on the cpu, and holds a tensor on meta. What is computed with it is
+computed on meta, which is inference alone: shapes, strides, dtypes. Tensors on meta can do that
+too; but a program that makes tensors, or asks for their device, would have to be written for
+them, and in a FakeTensorMode it runs as it is.
 
     with FakeTensorMode() as mode:
         model = Transformer(...)            # 7 billion parameters, no memory
@@ -32,7 +34,8 @@ class DataDependentOutputException(NoDataError):
 
     def __init__(self, func):
         super().__init__(
-            f"{func}: it asks a fake tensor for its elements, and there are none; a program that looks at values can't run "
+            f"{func}: it asks a fake tensor for its elements, and there are none; a program "
+            f"that looks at values can't run "
             f"on fake tensors, or take the value from a real one"
         )
         self.func = func
@@ -43,8 +46,9 @@ class DynamicOutputShapeException(NoDataError):
 
     def __init__(self, func):
         super().__init__(
-            f"{func}: the shape of its result depends on elements, and a fake tensor has none; use an op whose result has "
-            f"a known shape, such as where in place of nonzero"
+            f"{func}: the shape of its result depends on elements, and a fake tensor has none; "
+            f"use an op whose result has "
+            f"a known shape, such as where instead of nonzero"
         )
         self.func = func
 
@@ -107,9 +111,11 @@ class FakeTensorMode(TorchDispatchMode):
 
     Parameters
     ----------
-    allow_non_fake_inputs : bool; whether ops may take real tensors, too, whose elements are left aside. They are refused
+    allow_non_fake_inputs : bool; whether ops may take real tensors, too, whose elements are
+        left aside. They are refused
         unless it is set
-    allow_fallback_kernels : bool; taken for PyTorch's sake: an op without a fake always is an error here
+    allow_fallback_kernels : bool; taken for PyTorch's sake: an op without a fake always is an
+        error here
 
     Attributes
     ----------
@@ -129,7 +135,12 @@ class FakeTensorMode(TorchDispatchMode):
     """
 
     def __init__(
-        self, *, allow_fallback_kernels=True, allow_non_fake_inputs=False, shape_env=None, static_shapes=None
+        self,
+        *,
+        allow_fallback_kernels=True,
+        allow_non_fake_inputs=False,
+        shape_env=None,
+        static_shapes=None,
     ):
         super().__init__()
         self.allow_non_fake_inputs = allow_non_fake_inputs
@@ -143,7 +154,8 @@ class FakeTensorMode(TorchDispatchMode):
         self.bytes -= nbytes
 
     def from_tensor(self, tensor, *, static_shapes=None, **_):
-        """Return the fake of a real tensor: the same shape, strides, dtype, device, requires_grad; the same one each time.
+        """Return the fake of a real tensor: the same shape, strides, dtype, device,
+        requires_grad; the same one each time.
 
         Raises
         ------
@@ -154,7 +166,8 @@ class FakeTensorMode(TorchDispatchMode):
             return tensor
         if hasattr(type(tensor), "__torch_dispatch__"):
             raise UnsupportedFakeTensorException(
-                f"from_tensor: a {type(tensor).__name__} can't be made fake; make what it holds fake"
+                f"from_tensor: a {type(tensor).__name__} can't be made fake; make what it "
+                f"holds fake"
             )
         known = self._known.get(id(tensor))
         if known is not None and known[0]() is tensor:
@@ -222,7 +235,8 @@ class FakeTensorMode(TorchDispatchMode):
         if x.device.type == "meta" or x.dim() == 0 or self.allow_non_fake_inputs:
             return x.detach().to("meta")
         raise RuntimeError(
-            f"{func}: a real tensor of shape {tuple(x.shape)} meets fake ones; make it fake with mode.from_tensor(x), or "
+            f"{func}: a real tensor of shape {tuple(x.shape)} meets fake ones; make it fake "
+            f"with mode.from_tensor(x), or "
             f"allow it with FakeTensorMode(allow_non_fake_inputs=True)"
         )
 

@@ -62,4 +62,6 @@ def log(kind, message):
 
 if os.environ.get("TENSORLAB_LOGS"):
     _kinds = [kind.strip() for kind in os.environ["TENSORLAB_LOGS"].split(",")]
-    set_logs(*[kind for kind in _kinds if kind and kind != "dispatch"])  # that one: overrides.trace_dispatch
+    set_logs(
+        *[kind for kind in _kinds if kind and kind != "dispatch"]
+    )  # that one: overrides.trace_dispatch

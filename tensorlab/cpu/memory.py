@@ -1,4 +1,5 @@
-"""The processor's memory as a program sees it: how much tensors hold, which lines made them, and a limit.
+"""The processor's memory as a program sees it: how much tensors hold, which lines made them,
+and a limit.
 
     print(memory_summary())                 # a table
     with MemoryHistory() as history:        # each block, with the line that made it
@@ -19,9 +20,17 @@ from tensorlab._core import storage as _storage
 from tensorlab._core.storage import get_memory_limit, memory_stats, set_memory_limit, watch_memory
 
 __all__ = [
-    *("Block", "MemoryHistory", "get_per_process_memory_fraction", "max_memory_allocated"),
-    *("memory_allocated", "memory_reserved", "memory_snapshot", "memory_stats", "memory_summary"),
-    *("reset_peak_memory_stats", "set_per_process_memory_fraction"),
+    "Block",
+    "MemoryHistory",
+    "get_per_process_memory_fraction",
+    "max_memory_allocated",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_snapshot",
+    "memory_stats",
+    "memory_summary",
+    "reset_peak_memory_stats",
+    "set_per_process_memory_fraction",
 ]
 
 reset_peak_memory_stats = _storage.reset_peak_memory_stats
@@ -78,8 +87,8 @@ def spelled(nbytes):
 class Block(NamedTuple):
     """A block of memory.
 
-    `line` is the program's line that made it, `made` and `freed` count the events of the history; `freed` is None while it
-    is in use.
+    `line` is the program's line that made it, `made` and `freed` count the events of the
+    history; `freed` is None while it is in use.
     """
 
     address: int
@@ -90,7 +99,8 @@ class Block(NamedTuple):
 
 
 class MemoryHistory:
-    """A block in which each piece of memory that a tensor takes is noted, with the line that made it.
+    """A block in which each piece of memory that a tensor takes is noted, with the line that
+    made it.
 
     Parameters
     ----------
@@ -193,7 +203,9 @@ def memory_snapshot():
         If none is.
     """
     if not RECORDING:
-        raise RuntimeError("memory_snapshot: no history is being recorded; enter a MemoryHistory first")
+        raise RuntimeError(
+            "memory_snapshot: no history is being recorded; enter a MemoryHistory first"
+        )
     return [block._asdict() for block in RECORDING[0].live()]
 
 
@@ -208,17 +220,25 @@ def machine_memory():
 
 
 def set_per_process_memory_fraction(fraction, device=None):
-    """Let tensors take at most this part of the machine's memory; what goes beyond raises an error that says who has it.
+    """Let tensors take at most this part of the machine's memory; what goes beyond raises an
+    error that says who has it.
 
-    From then on the lines that make tensors are noted, which costs two microseconds each. 1.0 takes the limit away.
+    From then on the lines that make tensors are noted, which costs two microseconds each. 1.0
+    takes the limit away.
 
     Raises
     ------
     ValueError
         For a fraction outside of 0 to 1.
     """
-    if isinstance(fraction, bool) or not isinstance(fraction, (int, float)) or not 0 <= fraction <= 1:
-        raise ValueError(f"set_per_process_memory_fraction: the fraction is {fraction!r}; it must be from 0 to 1")
+    if (
+        isinstance(fraction, bool)
+        or not isinstance(fraction, (int, float))
+        or not 0 <= fraction <= 1
+    ):
+        raise ValueError(
+            f"set_per_process_memory_fraction: the fraction is {fraction!r}; it must be from 0 to 1"
+        )
     LIMIT["fraction"] = float(fraction)
     if LIMIT["history"] is not None:
         LIMIT["history"].__exit__(None, None, None)
@@ -239,14 +259,19 @@ def get_per_process_memory_fraction(device=None):
 def explain_limit(nbytes):
     """The message for a request that goes beyond the limit."""
     text = (
-        f"cannot allocate {spelled(nbytes)}: tensors hold {spelled(memory_allocated())}, and the limit is "
+        f"cannot allocate {spelled(nbytes)}: tensors hold {spelled(memory_allocated())}, and "
+        f"the limit is "
         f"{spelled(get_memory_limit())} (set_per_process_memory_fraction)"
     )
     if not RECORDING:
         return text
     lines = list(RECORDING[0].by_line().items())[:SHOWN]
     made = "\n".join(f"{spelled(total):>12}  {line}" for line, total in lines)
-    return f"{text}. Most of what was made since it was set is of these lines:\n{made}" if lines else text
+    return (
+        f"{text}. Most of what was made since it was set is of these lines:\n{made}"
+        if lines
+        else text
+    )
 
 
 __getattr__ = _missing.refusing(__name__)

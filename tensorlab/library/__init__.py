@@ -1,7 +1,9 @@
-"""Ops of a program's own: defined, given functions for devices, a fake, a derivative; and checked.
+"""Ops of a program's own: defined, given functions for devices, a fake, a derivative; and
+checked.
 
-Begin with `custom_op`, which makes an op of a Python function; `Library` does the same in PyTorch's older, longer way.
-`opcheck` tries whether an op does what it says. The ops that exist are in `tensorlab.ops`, by namespace.
+Begin with `custom_op`, which makes an op of a Python function; `Library` does the same in
+PyTorch's older, longer way. `opcheck` tries whether an op does what it says. The ops that exist
+are in `tensorlab.ops`, by namespace.
 """
 
 from tensorlab import _missing
@@ -24,9 +26,23 @@ from tensorlab.library.registering import (
 from tensorlab.library.schemas import infer_schema
 
 __all__ = [
-    *("CustomOpDef", "Library", "OpCheckError", "custom_op", "define", "get_ctx", "get_kernel"),
-    *("impl", "impl_abstract", "infer_schema", "opcheck", "register_autocast", "register_autograd"),
-    *("register_fake", "register_kernel", "register_torch_dispatch", "register_vmap"),
+    "CustomOpDef",
+    "Library",
+    "OpCheckError",
+    "custom_op",
+    "define",
+    "get_ctx",
+    "get_kernel",
+    "impl",
+    "impl_abstract",
+    "infer_schema",
+    "opcheck",
+    "register_autocast",
+    "register_autograd",
+    "register_fake",
+    "register_kernel",
+    "register_torch_dispatch",
+    "register_vmap",
 ]
 
 __getattr__ = _missing.refusing(__name__)

@@ -6,14 +6,17 @@ from tensorlab.library.schemas import infer_schema
 
 
 def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None, tags=None):
-    """Make an op of a function: a black box for autograd, compile, fx and `__torch_dispatch__`. A decorator.
+    """Make an op of a function: a black box for autograd, compile, fx and `__torch_dispatch__`.
+    A decorator.
 
     Parameters
     ----------
     name : str, with a namespace: "mylib::clip"
     mutates_args : iterable of str, the parameters that the function writes to; () for most
-    device_types : None, str or sequence of str; the devices that the function is for, None for all
-    schema : str, such as "(Tensor x, float low) -> Tensor"; read off the annotations unless given
+    device_types : None, str or sequence of str; the devices that the function is for, None for
+        all
+    schema : str, such as "(Tensor x, float low) -> Tensor"; read off the annotations unless
+        given
 
     Returns
     -------
@@ -56,13 +59,16 @@ def _check_mutated(schema, mutates_args, name):
     marked = {one.name for one in parse(f"f{schema}").parameters if one.type.is_written}
     if mutates_args != "unknown" and marked != set(mutates_args):
         raise ValueError(
-            f"custom_op: the schema of {name} says that it writes to {sorted(marked)}, and mutates_args says "
+            f"custom_op: the schema of {name} says that it writes to {sorted(marked)}, and "
+            f"mutates_args says "
             f"{sorted(mutates_args)}; let both say the same"
         )
 
 
 class CustomOpDef:
-    """An op that `custom_op` made. Calling it calls the op; the methods give it what it can do besides."""
+    """An op that `custom_op` made. Calling it calls the op; the methods give it what it can do
+    besides.
+    """
 
     def __init__(self, definition, function):
         self._definition, self._init_fn = definition, function

@@ -1,8 +1,9 @@
 """Ops of a program's own: what has been defined, and how a call of one finds its function.
 
-A definition is an Op like any other (op.pyx), whose kernel is `Definition.compute`: it chooses the function for the device, and
-holds what came back against the schema. So layers, fx, meta, compile and record-and-replay need to know nothing of it.
-Its backward, if it has one, is in recorded.py.
+A definition is an Op like any other (op.pyx), whose kernel is `Definition.compute`: it chooses
+the function for the device, and holds what came back against the schema. So layers, fx, meta,
+compile and record-and-replay need to know nothing of it. Its backward, if it has one, is in
+recorded.py.
 """
 
 import inspect
@@ -33,7 +34,8 @@ def split_name(name, where):
     """(namespace, rest) of "mylib::clip"."""
     if not isinstance(name, str) or NAME.fullmatch(name) is None:
         raise ValueError(
-            f"{where}: {name!r} is no name of an op; write it with its namespace, such as 'mylib::clip'"
+            f"{where}: {name!r} is no name of an op; write it with its namespace, such as "
+            f"'mylib::clip'"
         )
     namespace, _, rest = name.partition("::")
     return namespace, rest
@@ -53,7 +55,8 @@ class Definition:
     Attributes
     ----------
     op : Op, the record in the engine
-    kernels : dict, name of a device: function; None: on any device that has no function of its own
+    kernels : dict, name of a device: function; None: on any device that has no function of its
+        own
     fake : function for meta tensors, or None
     recorded : Recorded, how autograd treats a call
     line : str, where the program defined it
@@ -65,19 +68,25 @@ class Definition:
         if name in DEFINITIONS:
             if origin is None or DEFINITIONS[name].origin != origin:
                 raise RuntimeError(
-                    f"{name} is defined twice: here, and at {DEFINITIONS[name].line}; choose another name, or delete the "
+                    f"{name} is defined twice: here, and at {DEFINITIONS[name].line}; choose "
+                    f"another name, or delete the "
                     f"Library that defined it"
                 )
             DEFINITIONS[name].remove()  # the cell of a notebook runs again
         if name.partition("::")[0] in TAKEN:
             raise RuntimeError(
-                f"{name}: the namespace {name.partition('::')[0]!r} belongs to tensorlab; choose one of your own"
+                f"{name}: the namespace {name.partition('::')[0]!r} belongs to tensorlab; "
+                f"choose one of your own"
             )
         parsed = parse(f"{name}{schema}")
         writes = any(one.type.is_written for one in parsed.parameters)
         self.name, self.line, self.origin = name, where, origin
         self.op = Op(
-            f"{name}{schema}", aten=None, records_itself=writes, node=_node_name(name), checks_values=True
+            f"{name}{schema}",
+            aten=None,
+            records_itself=writes,
+            node=_node_name(name),
+            checks_values=True,
         )
         self.kernels, self.fake = {}, None
         self.parameters = self.op.signature.parameters
@@ -123,7 +132,12 @@ class Definition:
 
     def call(self, function, arguments):
         """Call a function that has the parameters of the schema."""
-        named = {one.name: value for one, value in zip(self.parameters[self.positional :], arguments[self.positional :], strict=True)}
+        named = {
+            one.name: value
+            for one, value in zip(
+                self.parameters[self.positional :], arguments[self.positional :], strict=True
+            )
+        }
         return function(*arguments[: self.positional], **named)
 
     def function_for(self, tensors):
@@ -133,15 +147,18 @@ class Definition:
             found = self.fake or self.kernels.get("meta")
             if found is None:
                 raise NotImplementedError(
-                    f"{self.name}: the op has no fake, so nobody knows what it returns for meta tensors; give it one "
-                    f"with register_fake: a function that returns empty tensors of the right shape and dtype"
+                    f"{self.name}: the op has no fake, which would say what it returns for "
+                    f"meta tensors; give it one "
+                    f"with register_fake: a function that returns empty tensors of the right "
+                    f"shape and dtype"
                 )
             return found
         found = self.kernels.get(device) or self.kernels.get(None)
         if found is None:
             known = ", ".join(sorted(map(str, self.kernels))) or "none at all"
             raise NotImplementedError(
-                f"{self.name}: the op has no kernel for {device} (it has: {known}); register one with register_kernel"
+                f"{self.name}: the op has no kernel for {device} (it has: {known}); register "
+                f"one with register_kernel"
             )
         return found
 
@@ -153,9 +170,14 @@ class Definition:
             if expected is None or (value is None and kind.is_optional):
                 continue
             values = value if kind.is_list and isinstance(value, list | tuple) else [value]
-            if any(not isinstance(one, expected) or (isinstance(one, bool) and kind.word != "bool" and kind.word != "int") for one in values):
+            if any(
+                not isinstance(one, expected)
+                or (isinstance(one, bool) and kind.word != "bool" and kind.word != "int")
+                for one in values
+            ):
                 raise TypeError(
-                    f"{self.name}: the argument {parameter.name!r} must be {kind}, not {value!r:.60}: {self.op.schema}"
+                    f"{self.name}: the argument {parameter.name!r} must be {kind}, not "
+                    f"{value!r:.60}: {self.op.schema}"
                 )
 
     def check_results(self, results, arguments, tensors, function):
@@ -169,7 +191,8 @@ class Definition:
                 or (item is None and kind.is_optional)
             ):
                 raise TypeError(
-                    f"{self.name}: result {k} must be {kind}, and {place_of(function)} returned "
+                    f"{self.name}: result {k} must be {kind}, and {place_of(function)} "
+                    f"returned "
                     f"{item!r:.60} ({type(item).__name__}): {self.op.schema}"
                 )
             if kind.alias is None:
@@ -182,7 +205,8 @@ class Definition:
         if not self.results:
             if results is not None:
                 raise TypeError(
-                    f"{self.name}: the schema has no results, and {place_of(function)} returned {results!r:.60}: "
+                    f"{self.name}: the schema has no results, and {place_of(function)} "
+                    f"returned {results!r:.60}: "
                     f"{self.op.schema}"
                 )
             return ()
@@ -191,7 +215,8 @@ class Definition:
         if not isinstance(results, list | tuple) or len(results) != len(self.results):
             came = f"{len(results)}" if isinstance(results, list | tuple) else f"{results!r:.60}"
             raise TypeError(
-                f"{self.name}: the schema has {len(self.results)} results, and {place_of(function)} returned {came}: "
+                f"{self.name}: the schema has {len(self.results)} results, and "
+                f"{place_of(function)} returned {came}: "
                 f"{self.op.schema}"
             )
         return tuple(results)
@@ -202,8 +227,10 @@ class Definition:
             for one in tensors_in([value]):
                 if made is one or shares_storage(made, one):
                     raise RuntimeError(
-                        f"{self.name}: result {k} shares its memory with the argument {parameter.name!r}, and the schema "
-                        f"says that it is new: {self.op.schema}; let {place_of(function)} return a clone()"
+                        f"{self.name}: result {k} shares its memory with the argument "
+                        f"{parameter.name!r}, and the schema "
+                        f"says that it is new: {self.op.schema}; let {place_of(function)} "
+                        f"return a clone()"
                     )
 
     # ------------------------------------------------------------ below autograd
@@ -232,7 +259,8 @@ def check_writable(name, parameter, value):
     for one in tensors_in([value]):
         if one.requires_grad and is_grad_enabled():
             raise RuntimeError(
-                f"{name}: the op writes to {parameter!r}, which requires grad, and autograd can't follow that; call it "
+                f"{name}: the op writes to {parameter!r}, which requires grad, and autograd "
+                f"can't follow that; call it "
                 f"under no_grad, or let the op return a new tensor"
             )
 

@@ -15,7 +15,12 @@ from tensorlab.ops.random_factories import randn_like
 from tensorlab.testing import assert_close
 from tensorlab.utils._pytree import tree_leaves, tree_map, tree_map_only
 
-TESTS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
+TESTS = (
+    "test_schema",
+    "test_autograd_registration",
+    "test_faketensor",
+    "test_aot_dispatch_dynamic",
+)
 
 
 class OpCheckError(Exception):
@@ -71,8 +76,12 @@ def opcheck(
             CHECKS[name](overload, tuple(args), dict(kwargs or {}), atol=atol, rtol=rtol)
             results[name] = "SUCCESS"
         except Exception as error:
-            mistake = error if isinstance(error, OpCheckError) else OpCheckError(
-                f"{overload.name()}: {name} failed: {type(error).__name__}: {error}"
+            mistake = (
+                error
+                if isinstance(error, OpCheckError)
+                else OpCheckError(
+                    f"{overload.name()}: {name} failed: {type(error).__name__}: {error}"
+                )
             )
             if raise_exception:
                 raise mistake from error
@@ -86,11 +95,14 @@ def _overload(op):
     if isinstance(op, OpOverloadPacket):
         names = op.overloads()
         if len(names) > 1:
-            raise ValueError(f"opcheck: {op} has the overloads {', '.join(names)}; name one of them")
+            raise ValueError(
+                f"opcheck: {op} has the overloads {', '.join(names)}; name one of them"
+            )
         return getattr(op, names[0])
     if not isinstance(op, OpOverload):
         raise TypeError(
-            f"opcheck: an op is needed, such as ops.mylib.clip.default or what custom_op returned, not {op!r:.60}"
+            f"opcheck: an op is needed, such as ops.mylib.clip.default or what custom_op "
+            f"returned, not {op!r:.60}"
         )
     return op
 
@@ -101,7 +113,9 @@ def _copies(tree, requires_grad=None):
 
     def copy(x):
         made = x.detach().clone()
-        return made.requires_grad_(x.requires_grad if requires_grad is None else requires_grad and x.is_floating_point())
+        return made.requires_grad_(
+            x.requires_grad if requires_grad is None else requires_grad and x.is_floating_point()
+        )
 
     return tree_map_only(Tensor, copy, tree)
 
@@ -130,12 +144,14 @@ def check_schema(overload, args, kwargs, **_):
         for one, other in zip(now, old, strict=True):
             if not written and not _is_equal(one, other):
                 raise OpCheckError(
-                    f"{overload.name()}: it changed the argument {name!r}, which the schema doesn't mark with (a!): "
+                    f"{overload.name()}: it changed the argument {name!r}, which the schema "
+                    f"doesn't mark with (a!): "
                     f"{overload._schema}"
                 )
             if not shared and any(made is one or shares_storage(made, one) for made in results):
                 raise OpCheckError(
-                    f"{overload.name()}: a result shares memory with the argument {name!r}, and the schema says that it is "
+                    f"{overload.name()}: a result shares memory with the argument {name!r}, "
+                    f"and the schema says that it is "
                     f"new: {overload._schema}"
                 )
 
@@ -152,7 +168,11 @@ def check_gradients(overload, args, kwargs, **_):
     """Gradients flow, if an argument needs one."""
     args, kwargs = _copies(args), _copies(kwargs)
     leaves = [one for one in _tensors((args, kwargs)) if one.requires_grad]
-    if not leaves or overload.is_mutable or not (overload.op.derivatives or overload.op.recorded_by):
+    if (
+        not leaves
+        or overload.is_mutable
+        or not (overload.op.derivatives or overload.op.recorded_by)
+    ):
         return
     results = [one for one in _tensors(overload(*args, **kwargs)) if one.is_floating_point()]
     if not results:
@@ -160,7 +180,8 @@ def check_gradients(overload, args, kwargs, **_):
     followed = [one for one in results if one.requires_grad]
     if not followed:
         raise OpCheckError(
-            f"{overload.name()}: an argument requires grad, and no result does; the op has no derivative that autograd "
+            f"{overload.name()}: an argument requires grad, and no result does; the op has no "
+            f"derivative that autograd "
             f"knows of. Register one with register_autograd"
         )
     gradients = grad(followed, leaves, [randn_like(one) for one in followed], allow_unused=True)
@@ -169,13 +190,20 @@ def check_gradients(overload, args, kwargs, **_):
     for leaf, gradient in zip(leaves, gradients, strict=True):
         if gradient is not None and gradient.shape != leaf.shape:
             raise OpCheckError(
-                f"{overload.name()}: the gradient of an argument of shape {tuple(leaf.shape)} has the shape "
+                f"{overload.name()}: the gradient of an argument of shape {tuple(leaf.shape)} "
+                f"has the shape "
                 f"{tuple(gradient.shape)}"
             )
 
 
 def _to_meta(value):
-    return value.to("meta") if isinstance(value, Tensor) else META if isinstance(value, Device) else value
+    return (
+        value.to("meta")
+        if isinstance(value, Tensor)
+        else META
+        if isinstance(value, Device)
+        else value
+    )
 
 
 def _described(x):
@@ -183,7 +211,9 @@ def _described(x):
 
 
 def check_fake(overload, args, kwargs, **_):
-    """Meta tensors in, the same shapes, strides and dtypes out; unless the result depends on values."""
+    """Meta tensors in, the same shapes, strides and dtypes out; unless the result depends on
+    values.
+    """
     args, kwargs = _copies(args, False), _copies(kwargs, False)
     fake_args, fake_kwargs = tree_map(_to_meta, (args, kwargs))
     try:
@@ -197,8 +227,12 @@ def check_fake(overload, args, kwargs, **_):
         )
     for k, (one, other) in enumerate(zip(made, real, strict=True)):
         if one.device.type != "meta" and _tensors((args, kwargs)):
-            raise OpCheckError(f"{overload.name()}: result {k} of its fake is on {one.device}, not on meta")
-        for what, fake, true in zip(("shape", "strides", "dtype"), _described(one), _described(other), strict=True):
+            raise OpCheckError(
+                f"{overload.name()}: result {k} of its fake is on {one.device}, not on meta"
+            )
+        for what, fake, true in zip(
+            ("shape", "strides", "dtype"), _described(one), _described(other), strict=True
+        ):
             if fake != true:
                 raise OpCheckError(
                     f"{overload.name()}: result {k} has the {what} {true}, and its fake says {fake}"
@@ -217,14 +251,20 @@ def check_compiled(overload, args, kwargs, *, atol, rtol):
     with warnings.catch_warnings():  # what can't be compiled runs as Python, and is right as well
         warnings.filterwarnings("ignore", message="compile: .* runs as Python")
         eager, compiled = (_run(function, args, kwargs) for function in (call, compile(call)))
-    for what, ours, theirs in zip(("results", "gradients", "arguments"), compiled, eager, strict=True):
+    for what, ours, theirs in zip(
+        ("results", "gradients", "arguments"), compiled, eager, strict=True
+    ):
         if len(ours) != len(theirs):
-            raise OpCheckError(f"{overload.name()}: compiled it has {len(ours)} {what}, and else {len(theirs)}")
+            raise OpCheckError(
+                f"{overload.name()}: compiled it has {len(ours)} {what}, and else {len(theirs)}"
+            )
         for one, other in zip(ours, theirs, strict=True):
             try:
                 assert_close(one, other, equal_nan=True, **tolerance)
             except AssertionError as error:
-                raise OpCheckError(f"{overload.name()}: compiled it has other {what}: {error}") from None
+                raise OpCheckError(
+                    f"{overload.name()}: compiled it has other {what}: {error}"
+                ) from None
 
 
 def _run(function, args, kwargs):
@@ -238,7 +278,11 @@ def _run(function, args, kwargs):
         ones = [one.detach() * 0 + 1 for one in followed]
         found = grad(followed, leaves, ones, allow_unused=True)
         gradients = [one for one in found if one is not None]
-    return [one.detach() for one in results], gradients, [one.detach() for one in _tensors((args, kwargs))]
+    return (
+        [one.detach() for one in results],
+        gradients,
+        [one.detach() for one in _tensors((args, kwargs))],
+    )
 
 
 CHECKS = dict(zip(TESTS, (check_schema, check_gradients, check_fake, check_compiled), strict=True))

@@ -1,7 +1,8 @@
-"""How autograd treats a call of a program's op: one node, whose backward is the program's function.
+"""How autograd treats a call of a program's op: one node, whose backward is the program's
+function.
 
-It is an autograd.Function around the op. Lists of tensors are laid out flat for it, as a Function has edges for
-tensors only, and `backward` sees them as lists again.
+It is an autograd.Function around the op. Lists of tensors are laid out flat for it, as a
+Function has edges for tensors only, and `backward` sees them as lists again.
 """
 
 from typing import Any
@@ -11,7 +12,9 @@ from tensorlab.autograd.function import Function
 
 
 class Context:
-    """The `ctx` of an op that takes lists of tensors: as the node's, but `needs_input_grad` has lists as well."""
+    """The `ctx` of an op that takes lists of tensors: as the node's, but `needs_input_grad` has
+    lists as well.
+    """
 
     def __init__(self, node, needs_input_grad):
         object.__setattr__(self, "_node", node)
@@ -29,7 +32,8 @@ class Recorded:
 
     Attributes
     ----------
-    backward : function(ctx, *gradients) -> a gradient for each parameter, None where there is none
+    backward : function(ctx, *gradients) -> a gradient for each parameter, None where there is
+        none
     setup_context : function(ctx, inputs, output), or with keyword_only_inputs as well; or None
     function : the class of Function, made when the first call is recorded
     """
@@ -70,7 +74,8 @@ class Recorded:
         def backward(ctx, *gradients):
             if self.backward is None:
                 raise RuntimeError(
-                    f"{self.definition.name}: backward needs the derivative of this op, and none has been registered; "
+                    f"{self.definition.name}: backward needs the derivative of this op, and "
+                    f"none has been registered; "
                     f"give it one with register_autograd, or call it under no_grad"
                 )
             several = len(self.definition.results) > 1
@@ -91,7 +96,11 @@ class Recorded:
         """The arguments of `setup_context` by their names."""
         count = self.definition.positional
         named = [one.name for one in self.definition.parameters[count:]]
-        only = {"keyword_only_inputs": dict(zip(named, arguments[count:], strict=True))} if named else {}
+        only = (
+            {"keyword_only_inputs": dict(zip(named, arguments[count:], strict=True))}
+            if named
+            else {}
+        )
         return {"inputs": tuple(arguments[:count]), **only, "output": result}
 
     def flat_gradients(self, found, shape):
@@ -102,8 +111,10 @@ class Recorded:
         found = tuple(found) if isinstance(found, tuple | list) else (found,)
         if len(found) != count:
             raise RuntimeError(
-                f"{definition.name}: its backward must return {count} gradients, one for each argument "
-                f"({', '.join(one.name for one in definition.parameters[:count])}), and returned {len(found)}"
+                f"{definition.name}: its backward must return {count} gradients, one for each "
+                f"argument "
+                f"({', '.join(one.name for one in definition.parameters[:count])}), and "
+                f"returned {len(found)}"
             )
         flat: list = []
         for one, gradient, parameter in zip(
@@ -115,7 +126,8 @@ class Recorded:
             gradients = [None] * len(one) if gradient is None else gradient
             if not isinstance(gradients, list | tuple) or len(gradients) != len(one):
                 raise RuntimeError(
-                    f"{definition.name}: the gradient of {parameter.name!r} must be a list of {len(one)}, as the argument "
+                    f"{definition.name}: the gradient of {parameter.name!r} must be a list of "
+                    f"{len(one)}, as the argument "
                     f"is, not {gradients!r:.60}"
                 )
             flat += gradients
@@ -127,7 +139,9 @@ LEAF = object()
 
 
 def flattened(values):
-    """(the values with lists of tensors laid out flat, the shape: LEAF, or a list of them, for each value)"""
+    """(the values with lists of tensors laid out flat, the shape: LEAF, or a list of them, for
+    each value)
+    """
     flat, shape = [], []
     for one in values:
         if isinstance(one, list | tuple) and any(isinstance(item, TensorBase) for item in one):

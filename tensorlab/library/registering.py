@@ -1,4 +1,5 @@
-"""Library: defining ops by their schemas, and giving them functions, as PyTorch's programs do it by name.
+"""Library: defining ops by their schemas, and giving them functions, as PyTorch's programs do
+it by name.
 
     lib = Library("mylib", "DEF")
     lib.define("clip(Tensor x, float low, float high) -> Tensor")
@@ -31,7 +32,8 @@ class Library:
     Parameters
     ----------
     ns : str, the namespace
-    kind : "DEF" for its owner, of which there is one; "FRAGMENT" to add to a namespace; "IMPL" to add functions only
+    kind : "DEF" for its owner, of which there is one; "FRAGMENT" to add to a namespace; "IMPL"
+        to add functions only
     dispatch_key : str, the key of `impl` unless it is given there
 
     Raises
@@ -54,13 +56,18 @@ class Library:
         if kind not in ("DEF", "FRAGMENT", "IMPL"):
             raise ValueError(f"Library: kind is {kind!r}; it must be 'DEF', 'FRAGMENT' or 'IMPL'")
         if not isinstance(ns, str) or not ns.isidentifier() or ns == "prim":
-            raise ValueError(f"Library: {ns!r} can't be the name of a namespace; choose a Python name")
+            raise ValueError(
+                f"Library: {ns!r} can't be the name of a namespace; choose a Python name"
+            )
         if kind != "IMPL" and ns in ("aten", "tensorlab"):
-            raise ValueError(f"Library: the namespace {ns!r} belongs to tensorlab; choose one of your own")
+            raise ValueError(
+                f"Library: the namespace {ns!r} belongs to tensorlab; choose one of your own"
+            )
         if kind == "DEF":
             if ns in OWNERS:
                 raise RuntimeError(
-                    f"Library: the namespace {ns!r} has an owner already, defined at {OWNERS[ns]}; use 'FRAGMENT' to add to it"
+                    f"Library: the namespace {ns!r} has an owner already, defined at "
+                    f"{OWNERS[ns]}; use 'FRAGMENT' to add to it"
                 )
             OWNERS[ns] = caller_line()
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
@@ -82,11 +89,14 @@ class Library:
         str, its name with the namespace
         """
         if self.kind == "IMPL":
-            raise RuntimeError("Library.define: a Library of kind 'IMPL' defines nothing; make it a 'FRAGMENT'")
+            raise RuntimeError(
+                "Library.define: a Library of kind 'IMPL' defines nothing; make it a 'FRAGMENT'"
+            )
         name, parenthesis, rest = schema.partition("(")
         if not parenthesis:
             raise ValueError(
-                f"Library.define: {schema!r} is no schema; write it as in 'clip(Tensor x, float low) -> Tensor'"
+                f"Library.define: {schema!r} is no schema; write it as in 'clip(Tensor x, "
+                f"float low) -> Tensor'"
             )
         name = f"{self.ns}::{name.strip()}"
         split_name(name, "Library.define")
@@ -99,15 +109,19 @@ class Library:
         Parameters
         ----------
         op_name : str, with or without the namespace, or an OpOverload
-        dispatch_key : "CPU", "Meta", "CompositeExplicitAutograd" (any device), "CompositeImplicitAutograd" (any device,
-            made of ops that autograd follows), "Autograd" (what autograd calls instead), or the name of a device
+        dispatch_key : "CPU", "Meta", "CompositeExplicitAutograd" (any device),
+            "CompositeImplicitAutograd" (any device,
+            made of ops that autograd follows), "Autograd" (what autograd calls instead), or the
+            name of a device
         """
         name = op_name.name() if isinstance(op_name, OpOverload) else op_name
         name = name if "::" in name else f"{self.ns}::{name}"
         if not callable(fn):
             raise TypeError(f"Library.impl: a function is needed for {name}, not {fn!r}")
         if with_keyset:
-            raise NotImplementedError("Library.impl: with_keyset: calls have no key sets in tensorlab")
+            raise NotImplementedError(
+                "Library.impl: with_keyset: calls have no key sets in tensorlab"
+            )
         definition = definition_of(name, "Library.impl")
         key = dispatch_key or self.dispatch_key
         if key.startswith("Autograd"):
@@ -128,10 +142,11 @@ class Library:
 
 
 def register_for(definition, device, function, allow_override=False):
-    """Give an op its function for a device; None: for all that have none of their own."""
+    """Give an op its function for a device; None: for every device without a kernel of its own."""
     if device in definition.kernels and not allow_override:
         raise RuntimeError(
-            f"{definition.name}: there is a kernel for {device or 'all devices'} already; register a kernel once"
+            f"{definition.name}: there is a kernel for {device or 'all devices'} already; "
+            f"register a kernel once"
         )
     definition.kernels[device] = function
 
@@ -150,10 +165,14 @@ def _scoped_library(*args, **kwargs):
 def define(qualname, schema, *, lib=None, tags=()):
     """Define an op: `define("mylib::clip", "(Tensor x, float low) -> Tensor")`.
 
-    Returns a decorator for its function if no schema is given but a Library, as PyTorch's older form does.
+    Returns a decorator for its function if no schema is given but a Library, as PyTorch's older
+    form does.
     """
     if not isinstance(qualname, str) or NAME.fullmatch(qualname) is None:
-        raise ValueError(f"define: {qualname!r} is no name of an op; write it with its namespace, such as 'mylib::clip'")
+        raise ValueError(
+            f"define: {qualname!r} is no name of an op; write it with its namespace, such as "
+            f"'mylib::clip'"
+        )
     definition = Definition(qualname, schema)
     if lib is not None:
         lib._defined.append(definition)
@@ -186,7 +205,9 @@ def register_kernel(op, device_types, func=None, /, *, lib=None):
     device_types : None, str or sequence of str, such as "cpu"
     """
     definition = definition_of(op, "register_kernel")
-    devices = [device_types] if device_types is None or isinstance(device_types, str) else device_types
+    devices = (
+        [device_types] if device_types is None or isinstance(device_types, str) else device_types
+    )
 
     def take(function):
         for device in devices:
@@ -196,7 +217,8 @@ def register_kernel(op, device_types, func=None, /, *, lib=None):
 
 
 def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=False):
-    """Give an op the function that says what it returns: for meta tensors it returns empty tensors of the right shape.
+    """Give an op the function that says what it returns: for meta tensors it returns empty
+    tensors of the right shape.
 
     Usable as a decorator.
     """
@@ -218,7 +240,8 @@ def register_autograd(op, backward, /, *, setup_context=None, lib=None):
 
     Parameters
     ----------
-    backward : function(ctx, *grads) -> the gradients of the arguments, a tuple; None where there is none. Written in
+    backward : function(ctx, *grads) -> the gradients of the arguments, a tuple; None where
+        there is none. Written in
         ops, it can be differentiated again
     setup_context : function(ctx, inputs, output), which saves on `ctx` what backward needs
 
@@ -231,16 +254,21 @@ def register_autograd(op, backward, /, *, setup_context=None, lib=None):
     if definition.written:
         names = ", ".join(definition.parameters[k].name for k in definition.written)
         raise RuntimeError(
-            f"{definition.name}: register_autograd is for ops that return new tensors, and this one writes to {names}; "
+            f"{definition.name}: register_autograd is for ops that return new tensors, and "
+            f"this one writes to {names}; "
             f"make an op that returns them, and write its result over them"
         )
     if not callable(backward):
-        raise TypeError(f"register_autograd: backward must be a function(ctx, *grads), not {backward!r}")
+        raise TypeError(
+            f"register_autograd: backward must be a function(ctx, *grads), not {backward!r}"
+        )
     definition.recorded.register(backward, setup_context)
 
 
 def register_vmap(op, func=None, /, *, lib=None):
-    """Give an op its batching rule: function(info, in_dims, *args) -> (result, out_dims). Usable as a decorator."""
+    """Give an op its batching rule: function(info, in_dims, *args) -> (result, out_dims). Usable
+    as a decorator.
+    """
     definition = definition_of(op, "register_vmap")
     return _decorator(lambda function: batching.give(definition.name, function), func)
 
@@ -252,11 +280,13 @@ def register_autocast(op, device_type, cast_inputs, /, *, lib=None):
 
 
 def register_torch_dispatch(op, torch_dispatch_class, func=None, /, *, lib=None):
-    """Say what a mode, or a class of tensors, does with one op, in place of its `__torch_dispatch__`.
+    """Say what a mode, or a class of tensors, does with one op, instead of its
+    `__torch_dispatch__`.
 
     Parameters
     ----------
-    torch_dispatch_class : class over TorchDispatchMode: func(mode, op, types, args, kwargs); or over Tensor:
+    torch_dispatch_class : class over TorchDispatchMode: func(mode, op, types, args, kwargs); or
+        over Tensor:
         func(op, types, args, kwargs). Usable as a decorator.
     """
     definition = definition_of(op, "register_torch_dispatch")
@@ -280,7 +310,8 @@ class FakeImplCtx:
             Always: tensorlab has no symbols for sizes.
         """
         raise NoDataError(
-            "new_dynamic_size: the size depends on values, and meta tensors have none; tensorlab has no symbols for sizes, "
+            "new_dynamic_size: the size depends on values, and meta tensors have none; "
+            "tensorlab has no symbols for sizes, "
             "so such an op can't run on them"
         )
 

@@ -1,7 +1,8 @@
 """The operators, one family per file.
 
-Each op is one block: declaration with its formula, derivative, public function. As in PyTorch, all ops are also here under
-their names in libraries: `ops.aten.add.Tensor`, `ops.mylib.clip.default` (_core/dispatch/overloads.py).
+Each op is one block: declaration with its formula, derivative, public function. As in PyTorch,
+all ops are also here under their names in libraries: `ops.aten.add.Tensor`,
+`ops.mylib.clip.default` (_core/dispatch/overloads.py).
 """
 
 import importlib.util

@@ -100,8 +100,8 @@ def deepcopy_wrapper(self, memo):
     made = memo[id(self)] = self.detach().clone()
     if type(made) is not type(self):
         raise RuntimeError(
-            f"deepcopy: clone() of a {type(self).__name__} gives a {type(made).__name__}; let its __torch_dispatch__ return "
-            f"its own class there, or define __deepcopy__"
+            f"deepcopy: clone() of a {type(self).__name__} gives a {type(made).__name__}; let its "
+            f"__torch_dispatch__ return its own class there, or define __deepcopy__"
         )
     made.requires_grad_(self.requires_grad)
     made.grad = copy.deepcopy(self.grad, memo)

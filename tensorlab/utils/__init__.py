@@ -5,11 +5,19 @@
 
 from .. import _missing
 from . import backend_registration, checkpoint, data, dlpack, hooks
-from .backend_registration import generate_methods_for_privateuse1_backend, rename_privateuse1_backend
+from .backend_registration import (
+    generate_methods_for_privateuse1_backend,
+    rename_privateuse1_backend,
+)
 
 __all__ = [
-    *("backend_registration", "checkpoint", "data", "dlpack", "generate_methods_for_privateuse1_backend"),
-    *("hooks", "rename_privateuse1_backend"),
+    "backend_registration",
+    "checkpoint",
+    "data",
+    "dlpack",
+    "generate_methods_for_privateuse1_backend",
+    "hooks",
+    "rename_privateuse1_backend",
 ]
 
 

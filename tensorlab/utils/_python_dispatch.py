@@ -1,9 +1,10 @@
 """Modes and classes of tensors below autograd: `__torch_dispatch__`.
 
-A mode is a block in which each call of an op goes to a method of the mode; a class of tensors gets the calls that have
-a tensor of it. Both see the calls that are left when autograd has had its part, those of backward included, under their
-names in PyTorch's libraries (`ops.aten.add.Tensor`). How a call comes here, say layers.pyx and dispatch_hooks.py
-in tensorlab/_core/dispatch.
+A mode is a block in which each call of an op goes to a method of the mode; a class of tensors
+gets the calls that have a tensor of it. Both see the calls that are left when autograd has had
+its part, those of backward included, under their names in PyTorch's libraries
+(`ops.aten.add.Tensor`). How a call comes here, say layers.pyx and dispatch_hooks.py in
+tensorlab/_core/dispatch.
 """
 
 import contextlib
@@ -25,8 +26,9 @@ __all__ = [
 class TorchDispatchMode:
     """A block in which every call of an op goes to `__torch_dispatch__` of this object.
 
-    Inside the method the mode is off, so `func(*args, **kwargs)` goes on to the modes around it, then to classes of
-    tensors that have the method, then to the kernel. A mode can be entered again inside itself.
+    Inside the method the mode is off, so `func(*args, **kwargs)` goes on to the modes around
+    it, then to classes of tensors that have the method, then to the kernel. A mode can be
+    entered again inside itself.
 
     Examples
     --------
@@ -61,7 +63,8 @@ class TorchDispatchMode:
         what the op returns; of one that writes, anything: its result is its first argument
         """
         raise NotImplementedError(
-            f"{type(self).__name__}: a mode must define __torch_dispatch__(self, func, types, args, kwargs)"
+            f"{type(self).__name__}: a mode must define __torch_dispatch__(self, func, types, "
+            f"args, kwargs)"
         )
 
     def __enter__(self):
@@ -114,14 +117,16 @@ def _disable_current_modes():
 
 # ---------------------------------------------------------------- what hooks of classes need
 def return_and_correct_aliasing(func, args, kwargs, out):
-    """Return what a hook has to return for a call: of an op that writes, the argument it wrote to; else `out`.
+    """Return what a hook has to return for a call: of an op that writes, the argument it wrote
+    to; else `out`.
 
     Parameters
     ----------
     func, args, kwargs : as the hook was told
     out : the result that the hook has made
 
-    A view needs nothing here: that its result is a view of its argument, autograd notes for any result.
+    A view needs nothing here: that its result is a view of its argument, autograd notes for any
+    result.
 
     Raises
     ------
@@ -130,7 +135,8 @@ def return_and_correct_aliasing(func, args, kwargs, out):
     """
     if not isinstance(func, OpOverload):
         raise TypeError(
-            f"return_and_correct_aliasing: func must be what the hook was told, an OpOverload, not {func!r}"
+            f"return_and_correct_aliasing: func must be what the hook was told, an OpOverload, "
+            f"not {func!r}"
         )
     written = [
         _argument(func, args, kwargs, k)
@@ -148,7 +154,9 @@ def _argument(func, args, kwargs, k):
 
 
 def is_traceable_wrapper_subclass(t):
-    """Whether a tensor is of a class that says what it is made of: `__tensor_flatten__` and `__tensor_unflatten__`."""
+    """Whether a tensor is of a class that says what it is made of: `__tensor_flatten__` and
+    `__tensor_unflatten__`.
+    """
     return (
         isinstance(t, Tensor)
         and type(t) is not Tensor
@@ -168,7 +176,8 @@ def is_traceable_wrapper_subclass_type(t):
 
 
 def transform_subclass(t, callback, outer_size=None, outer_stride=None):
-    """Return a tensor of the same class around `callback(name, tensor)` of each tensor that it is made of.
+    """Return a tensor of the same class around `callback(name, tensor)` of each tensor that it
+    is made of.
 
     Parameters
     ----------
@@ -182,7 +191,9 @@ def transform_subclass(t, callback, outer_size=None, outer_stride=None):
     result = type(t).__tensor_unflatten__(inner, context, size, stride)
     if not isinstance(result, type(t)) or tuple(result.shape) != tuple(size):
         raise RuntimeError(
-            f"transform_subclass: {type(t).__name__}.__tensor_unflatten__ must make a {type(t).__name__} of "
-            f"size {tuple(size)}, and made a {type(result).__name__} of {tuple(getattr(result, 'shape', ()))}"
+            f"transform_subclass: {type(t).__name__}.__tensor_unflatten__ must make a "
+            f"{type(t).__name__} of "
+            f"size {tuple(size)}, and made a {type(result).__name__} of "
+            f"{tuple(getattr(result, 'shape', ()))}"
         )
     return result

@@ -1,9 +1,11 @@
-"""Trees: nested tuples, lists and dicts taken apart into a flat list of leaves, and put together again.
+"""Trees: nested tuples, lists and dicts taken apart into a flat list of leaves, and put
+together again.
 
     {"x": [1, 2], "y": 3}   ->   leaves [1, 2, 3]   and   a TreeSpec, {"x": [*, *], "y": *}
 
-What a function of tensors takes and returns is such a tree, so whoever wraps functions (`__torch_dispatch__`,
-fx, transformations) does it by `tree_map`. Containers of your own take part after `register_pytree_node`. A None is a leaf.
+What a function of tensors takes and returns is such a tree, so anything that wraps functions
+(`__torch_dispatch__`, fx, transformations) does it by `tree_map`. Containers of your own take
+part after `register_pytree_node`. A None is a leaf.
 """
 
 import dataclasses
@@ -13,12 +15,38 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 __all__ = [
-    *("GetAttrKey", "KeyEntry", "KeyPath", "MappingKey", "PyTree", "SequenceKey", "TreeSpec"),
-    *("key_get", "keystr", "register_constant", "register_dataclass", "register_pytree_node"),
-    *("tree_all", "tree_all_only", "tree_any", "tree_any_only", "tree_flatten"),
-    *("tree_flatten_with_path", "tree_iter", "tree_leaves", "tree_leaves_with_path", "tree_map"),
-    *("tree_map_", "tree_map_only", "tree_map_only_", "tree_map_with_path", "tree_structure"),
-    *("tree_unflatten", "treespec_dumps", "treespec_leaf", "treespec_loads", "treespec_pprint"),
+    "GetAttrKey",
+    "KeyEntry",
+    "KeyPath",
+    "MappingKey",
+    "PyTree",
+    "SequenceKey",
+    "TreeSpec",
+    "key_get",
+    "keystr",
+    "register_constant",
+    "register_dataclass",
+    "register_pytree_node",
+    "tree_all",
+    "tree_all_only",
+    "tree_any",
+    "tree_any_only",
+    "tree_flatten",
+    "tree_flatten_with_path",
+    "tree_iter",
+    "tree_leaves",
+    "tree_leaves_with_path",
+    "tree_map",
+    "tree_map_",
+    "tree_map_only",
+    "tree_map_only_",
+    "tree_map_with_path",
+    "tree_structure",
+    "tree_unflatten",
+    "treespec_dumps",
+    "treespec_leaf",
+    "treespec_loads",
+    "treespec_pprint",
 ]
 
 PyTree = Any
@@ -158,10 +186,12 @@ def register_pytree_node(
 
     Parameters
     ----------
-    flatten_fn : function(instance) -> (list of its items, context: what else it takes to make it again)
+    flatten_fn : function(instance) -> (list of its items, context: what else it takes to make
+        it again)
     unflatten_fn : function(items, context) -> instance
     serialized_type_name : str, its name in `treespec_dumps`; the qualified name unless given
-    flatten_with_keys_fn : function(instance) -> ([(key, item), ...], context), for `tree_map_with_path`
+    flatten_with_keys_fn : function(instance) -> ([(key, item), ...], context), for
+        `tree_map_with_path`
 
     Raises
     ------
@@ -180,7 +210,9 @@ def register_dataclass(cls, *, field_names=None, drop_field_names=None, serializ
     """Let instances of a dataclass be containers of their fields."""
     names = [one.name for one in dataclasses.fields(cls) if one.init]
     names = [
-        one for one in (field_names or names) if drop_field_names is None or one not in drop_field_names
+        one
+        for one in (field_names or names)
+        if drop_field_names is None or one not in drop_field_names
     ]
     register_pytree_node(
         cls,
@@ -267,11 +299,14 @@ class TreeSpec:
         items, context = ([], None) if kind is None else kind.flatten(tree)
         if type(tree) is not self.type or len(items) != len(self._children):
             raise ValueError(
-                f"flatten_up_to: a {self.type.__name__} of {len(self._children)} items is needed, "
+                f"flatten_up_to: a {self.type.__name__} of {len(self._children)} items is "
+                f"needed, "
                 f"not {tree!r:.60}"
             )
         if self.type is dict and set(context) != set(self.context):
-            raise ValueError(f"flatten_up_to: the keys are {context}, and {self.context} are needed")
+            raise ValueError(
+                f"flatten_up_to: the keys are {context}, and {self.context} are needed"
+            )
         if self.type is dict:
             items = [tree[key] for key in self.context]
         pairs = zip(self._children, items, strict=True)
@@ -296,12 +331,13 @@ class TreeSpec:
 
 
 LEAF = TreeSpec(None, None)
-LeafSpec = treespec_leaf = lambda: LEAF  # noqa: E731
+LeafSpec = treespec_leaf = lambda: LEAF
 
 
 # ---------------------------------------------------------------- apart, and together again
 def tree_flatten(tree, is_leaf=None):
-    """Return (the leaves of a tree, its TreeSpec); what `is_leaf` says yes to is not taken apart.
+    """Return (the leaves of a tree, its TreeSpec); what `is_leaf` says yes to is not taken
+    apart.
 
     >>> leaves, spec = tree_flatten({"x": [1, 2], "y": 3})
     >>> leaves
@@ -332,7 +368,8 @@ def tree_unflatten(leaves, treespec):
     """
     if not isinstance(treespec, TreeSpec):
         raise TypeError(
-            f"tree_unflatten: a TreeSpec is needed, not {type(treespec).__name__}; tree_flatten returns one"
+            f"tree_unflatten: a TreeSpec is needed, not {type(treespec).__name__}; "
+            f"tree_flatten returns one"
         )
     leaves = list(leaves)
     if len(leaves) != treespec.num_leaves:
@@ -368,7 +405,8 @@ def tree_structure(tree, is_leaf=None):
 def tree_map(func, tree, *rests, is_leaf=None):
     """Apply a function to every leaf, and return the tree of the results.
 
-    With more trees the function takes a leaf of each; they must have the structure of the first, or go deeper.
+    With more trees the function takes a leaf of each; they must have the structure of the
+    first, or go deeper.
 
     >>> tree_map(lambda x: x * 2, (1, [2]))
     (2, [4])
@@ -394,7 +432,8 @@ def _only(kinds, func):
 
 
 def tree_map_only(type_or_types_or_pred, func, tree, is_leaf=None):
-    """Apply a function to the leaves of a type, of one of several types, or for which a function says yes.
+    """Apply a function to the leaves of a type, of one of several types, or for which a
+    function says yes.
 
     >>> tree_map_only(int, str, {"a": 1, "b": 2.0})
     {'a': '1', 'b': 2.0}
@@ -449,7 +488,8 @@ def _walk(path, tree, found, is_leaf):
         return
     if kind.flatten_with_keys is None:
         raise ValueError(
-            f"tree_flatten_with_path: {type(tree).__name__} was registered without flatten_with_keys_fn, "
+            f"tree_flatten_with_path: {type(tree).__name__} was registered without "
+            f"flatten_with_keys_fn, "
             f"so its items have no keys"
         )
     for key, item in kind.flatten_with_keys(tree)[0]:
@@ -464,10 +504,7 @@ def tree_map_with_path(func, tree, *rests, is_leaf=None):
     """
     found, spec = tree_flatten_with_path(tree, is_leaf)
     others = [spec.flatten_up_to(one) for one in rests]
-    results = [
-        func(path, leaf, *more)
-        for (path, leaf), *more in zip(found, *others, strict=True)
-    ]
+    results = [func(path, leaf, *more) for (path, leaf), *more in zip(found, *others, strict=True)]
     return _unflatten(iter(results), spec)
 
 
@@ -511,7 +548,9 @@ def treespec_dumps(treespec):
     try:
         return json.dumps([1, _dumpable(treespec)])
     except TypeError as error:
-        raise ValueError(f"treespec_dumps: {error}; its context must be what JSON can say") from None
+        raise ValueError(
+            f"treespec_dumps: {error}; its context must be what JSON can say"
+        ) from None
 
 
 def treespec_loads(serialized):
@@ -525,7 +564,9 @@ def treespec_loads(serialized):
     try:
         version, spec = json.loads(serialized)
     except (ValueError, TypeError):
-        raise ValueError(f"treespec_loads: {serialized!r:.60} is not what treespec_dumps returns") from None
+        raise ValueError(
+            f"treespec_loads: {serialized!r:.60} is not what treespec_dumps returns"
+        ) from None
     if version != 1:
         raise ValueError(f"treespec_loads: version {version!r} is unknown; this package writes 1")
     return _load(spec, _names())
@@ -551,5 +592,9 @@ def treespec_pprint(treespec):
 def _lines(spec, indent):
     if spec.is_leaf():
         return [f"{indent}*"]
-    head = f"{indent}{spec.type.__name__} {spec.context!r}" if spec.context else f"{indent}{spec.type.__name__}"
+    head = (
+        f"{indent}{spec.type.__name__} {spec.context!r}"
+        if spec.context
+        else f"{indent}{spec.type.__name__}"
+    )
     return [head, *(line for child in spec._children for line in _lines(child, indent + "  "))]

@@ -11,7 +11,8 @@
         def synchronize(self, stream): ...          # None: all of them
         def is_idle(self, stream): ...
         def record_event(self, stream): ...         # and wait_event(stream, event), synchronize_event(event),
-                                                    # is_event_done(event), elapsed_time(event, event)
+                                                    # is_event_done(event), elapsed_time(event,
+                                                    event)
         def read_later(self, memory, offset, target): ...       # copies with non_blocking=True
         def write_later(self, memory, offset, source): ...
         def record_stream(self, memory, stream): ...            # the memory is in use there, too
@@ -22,14 +23,20 @@
     rename_privateuse1_backend("lab")               # it is "the accelerator"
     generate_methods_for_privateuse1_backend()      # x.lab(), x.is_lab, module.lab()
 
-Kernels are given with `register_kernels`. An op without one is computed on the cpu, and its result copied back.
+Kernels are given with `register_kernels`. An op without one is computed on the cpu, and its
+result copied back.
 """
 
 import sys
 
 from tensorlab._core.device import device as Device
 from tensorlab._core.dispatch.overloads import OpOverload, OpOverloadPacket
-from tensorlab._core.state.devices import accelerator_name, device_names, register_device, set_accelerator
+from tensorlab._core.state.devices import (
+    accelerator_name,
+    device_names,
+    register_device,
+    set_accelerator,
+)
 from tensorlab._tensor import Tensor
 from tensorlab.errors import DeviceError
 from tensorlab.nn.modules import Module
@@ -37,15 +44,19 @@ from tensorlab.nn.utils.rnn import PackedSequence
 from tensorlab.ops.tensor_info import device_memory
 
 __all__ = [
-    *("device_memory", "generate_methods_for_privateuse1_backend", "register_backend"),
-    *("register_kernels", "rename_privateuse1_backend"),
+    "device_memory",
+    "generate_methods_for_privateuse1_backend",
+    "register_backend",
+    "register_kernels",
+    "rename_privateuse1_backend",
 ]
 
 RENAMED: list = []  # the one name that the accelerator has been given
 
 
 def register_backend(name, backend):
-    """Let tensors be on a device of this name, whose memory `backend` manages (see the top of this file).
+    """Let tensors be on a device of this name, whose memory `backend` manages (see the top of
+    this file).
 
     Raises
     ------
@@ -55,7 +66,9 @@ def register_backend(name, backend):
         If the backend lacks `allocate`, `read` or `write`.
     """
     if not isinstance(name, str) or not name.isidentifier():
-        raise ValueError(f"register_backend: {name!r} can't be the name of a device; choose a Python name")
+        raise ValueError(
+            f"register_backend: {name!r} can't be the name of a device; choose a Python name"
+        )
     register_device(name, backend)
 
 
@@ -65,18 +78,19 @@ def register_kernels(device, kernels):
     Parameters
     ----------
     device : str
-    kernels : dict; op, such as ops.aten.mm.default: function(out, *arguments), which fills `out`, a tensor over there; for an
+    kernels : dict; op, such as ops.aten.mm.default: function(out, *arguments), which fills
+        `out`, a tensor over there; for an
         op with several results, they all come first
 
     >>> import tensorlab
-    >>> register_kernels("nowhere", {})
+    >>> register_kernels("nowhere", {})  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
-    ...
-    tensorlab.errors.DeviceError: register_kernels: no device 'nowhere' has been registered; there are cpu, meta
+    tensorlab.errors.DeviceError: register_kernels: no device 'nowhere' has been registered
     """
     if device not in device_names():
         raise DeviceError(
-            f"register_kernels: no device {device!r} has been registered; there are {', '.join(device_names())}"
+            f"register_kernels: no device {device!r} has been registered; there are "
+            f"{', '.join(device_names())}"
         )
     for op, function in kernels.items():
         overload = getattr(op, op.overloads()[0]) if isinstance(op, OpOverloadPacket) else op
@@ -86,7 +100,8 @@ def register_kernels(device, kernels):
 
 
 def rename_privateuse1_backend(backend_name):
-    """Let a device be the accelerator of this machine, which `accelerator` speaks of. Once a process.
+    """Let a device be the accelerator of this machine, which `accelerator` speaks of. Once a
+    process.
 
     Raises
     ------
@@ -95,18 +110,26 @@ def rename_privateuse1_backend(backend_name):
     """
     if RENAMED and RENAMED[0] != backend_name:
         raise RuntimeError(
-            f"rename_privateuse1_backend: the accelerator is named {RENAMED[0]!r} already; it can be named once"
+            f"rename_privateuse1_backend: the accelerator is named {RENAMED[0]!r} already; it "
+            f"can be named once"
         )
     if not isinstance(backend_name, str) or backend_name in ("cpu", "meta"):
-        raise RuntimeError(f"rename_privateuse1_backend: {backend_name!r} can't be the name of an accelerator")
+        raise RuntimeError(
+            f"rename_privateuse1_backend: {backend_name!r} can't be the name of an accelerator"
+        )
     RENAMED[:] = [backend_name]
     set_accelerator(backend_name)
 
 
 def generate_methods_for_privateuse1_backend(
-    for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=False, unsupported_dtype=None
+    for_tensor=True,
+    for_module=True,
+    for_packed_sequence=True,
+    for_storage=False,
+    unsupported_dtype=None,
 ):
-    """Give tensors, modules and packed sequences the methods of the accelerator: `x.lab()` and `x.is_lab`.
+    """Give tensors, modules and packed sequences the methods of the accelerator: `x.lab()` and
+    `x.is_lab`.
 
     Parameters
     ----------
@@ -120,11 +143,13 @@ def generate_methods_for_privateuse1_backend(
     """
     if not RENAMED:
         raise RuntimeError(
-            "generate_methods_for_privateuse1_backend: no accelerator has been named; call rename_privateuse1_backend before"
+            "generate_methods_for_privateuse1_backend: no accelerator has been named; call "
+            "rename_privateuse1_backend before"
         )
     if for_storage:
         raise NotImplementedError(
-            "generate_methods_for_privateuse1_backend: storages stay where they are; leave for_storage out"
+            "generate_methods_for_privateuse1_backend: storages stay where they are; leave "
+            "for_storage out"
         )
     name, refused = RENAMED[0], list(unsupported_dtype or ())
     is_there = f"is_{name}"
@@ -132,7 +157,11 @@ def generate_methods_for_privateuse1_backend(
     def to_device(self, device=None, non_blocking=False, **kwargs):
         if isinstance(self, Tensor) and self.dtype in refused:
             raise RuntimeError(f"{name}: {self.dtype} is not supported there; convert first")
-        return self.to(Device(name) if device is None else _indexed(name, device), non_blocking=non_blocking, **kwargs)
+        return self.to(
+            Device(name) if device is None else _indexed(name, device),
+            non_blocking=non_blocking,
+            **kwargs,
+        )
 
     def is_on_device(self):
         return self.device.type == name
@@ -161,7 +190,9 @@ def _indexed(name, device):
 
 def _add(cls, name, member):
     if name in vars(cls):
-        raise RuntimeError(f"{cls.__name__} has {name!r} already; choose another name for the accelerator")
+        raise RuntimeError(
+            f"{cls.__name__} has {name!r} already; choose another name for the accelerator"
+        )
     setattr(cls, name, member)
 
 
@@ -171,7 +202,9 @@ def _privateuse1_backend_name():
 
 
 def _register_device_module(device_type, module):
-    """Let `tensorlab.lab` be a module with what only that device has, as `torch._register_device_module`."""
+    """Let `tensorlab.lab` be a module with what only that device has, as
+    `torch._register_device_module`.
+    """
     package = sys.modules["tensorlab"]
     if hasattr(package, device_type):
         raise RuntimeError(f"tensorlab has {device_type!r} already")
@@ -180,7 +213,8 @@ def _register_device_module(device_type, module):
 
 
 def get_device_module(device=None):
-    """Return the module of a kind of device: `tensorlab.cpu`, or what `_register_device_module` was given.
+    """Return the module of a kind of device: `tensorlab.cpu`, or what `_register_device_module`
+    was given.
 
     Parameters
     ----------
@@ -198,6 +232,7 @@ def get_device_module(device=None):
     module = getattr(sys.modules["tensorlab"], kind, None)
     if module is None:
         raise RuntimeError(
-            f"get_device_module: there is no module for {kind!r}; its package registers one with _register_device_module"
+            f"get_device_module: there is no module for {kind!r}; its package registers one "
+            f"with _register_device_module"
         )
     return module

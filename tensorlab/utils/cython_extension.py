@@ -1,13 +1,16 @@
-"""Ops from outside in Cython: a .pyx is translated, compiled and imported, and what it declares are ops like any other.
+"""Ops from outside in Cython: a .pyx is translated, compiled and imported, and what it declares
+are ops like any other.
 
     module = load_inline("clips", source)       # takes seconds; the next time it comes from the disk
 
-The source has the form of the files in tensorlab/ops: a declaration, derivatives, a function (see the chapter on custom
-ops, and _core/dispatch/op.pyx). The package's .pxd files are found by themselves; the loops of pointwise ops are made of
-their formulas, and stand in the header "<name>_loops.h". Cython is needed: `pip install cython`, and a C compiler.
+The source has the form of the files in tensorlab/ops: a declaration, derivatives, a function
+(see the chapter on custom ops, and _core/dispatch/op.pyx). The package's .pxd files are found
+by themselves; the loops of pointwise ops are made of their formulas, and stand in the header
+"<name>_loops.h". Cython is needed: `pip install cython`, and a C compiler.
 
-What was compiled is kept in the folder that `compile` uses, under a name that says everything it was made of:
-the source, versions of Python, Cython, tensorlab and the compiler, flags and processor.
+What was compiled is kept in the folder that `compile` uses, under a name that says everything
+it was made of: the source, versions of Python, Cython, tensorlab and the compiler, flags and
+processor.
 """
 
 import importlib.machinery
@@ -31,14 +34,24 @@ __all__ = ["load", "load_inline"]
 
 PACKAGE = Path(_build_info.__file__).parent
 # setup.py's: `binding` makes functions that can be methods
-DIRECTIVES = ["wraparound=False", "cdivision=True", "initializedcheck=False", "binding=True", "embedsignature=True"]
-BUILDING = Patience("cython_extension: Cython and the C compiler are at work; what they make is kept on the disk")
+DIRECTIVES = [
+    "wraparound=False",
+    "cdivision=True",
+    "initializedcheck=False",
+    "binding=True",
+    "embedsignature=True",
+]
+BUILDING = Patience(
+    "cython_extension: Cython and the C compiler are at work; what they make is kept on the disk"
+)
 
 loaded: dict = {}  # key: module
 
 
 class BuildFailed(toolchain.ToolchainError):
-    """An extension could not be translated or compiled; the message has what Cython or the compiler said."""
+    """An extension could not be translated or compiled; the message has what Cython or the
+    compiler said.
+    """
 
 
 def load_inline(name, source, *, extra_cflags=(), verbose=False):
@@ -48,7 +61,8 @@ def load_inline(name, source, *, extra_cflags=(), verbose=False):
     ----------
     name : str, a Python name; the module's
     source : str, the text of the .pyx
-    extra_cflags : sequence of str, for the C compiler, after those that tensorlab was built with
+    extra_cflags : sequence of str, for the C compiler, after those that tensorlab was built
+        with
     verbose : bool, whether the commands are printed
 
     Returns
@@ -74,7 +88,9 @@ def load_inline(name, source, *, extra_cflags=(), verbose=False):
     2
     """
     if not isinstance(name, str) or not name.isidentifier():
-        raise ValueError(f"load_inline: {name!r} can't be the name of a module; choose a Python name")
+        raise ValueError(
+            f"load_inline: {name!r} can't be the name of a module; choose a Python name"
+        )
     compiler = toolchain.find_compiler()
     flags = [*toolchain.flags_for(compiler), *extra_cflags]
     key = disk_cache.key_of(
@@ -107,7 +123,9 @@ def load(name, sources, *, extra_cflags=(), verbose=False):
     paths = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     if len(paths) != 1 or Path(paths[0]).suffix != ".pyx":
         raise ValueError(f"load: one .pyx file is needed, not {paths}")
-    return load_inline(name, Path(paths[0]).read_text(encoding="utf-8"), extra_cflags=extra_cflags, verbose=verbose)
+    return load_inline(
+        name, Path(paths[0]).read_text(encoding="utf-8"), extra_cflags=extra_cflags, verbose=verbose
+    )
 
 
 # ---------------------------------------------------------------- building
@@ -116,7 +134,8 @@ def _cython_version():
         import Cython
     except ImportError:
         raise MissingExtra(
-            "cython_extension: Cython is not installed; pip install 'tensorlab-book[chapters]', or pip install cython"
+            "cython_extension: Cython is not installed; pip install "
+            "'tensorlab-book[chapters]', or pip install cython"
         ) from None
     return Cython.__version__
 
@@ -136,14 +155,33 @@ def build(name, source, compiler, flags, verbose):
             Path(folder, f"{name}_loops.h").write_text(header, encoding="utf-8")
         directives = [word for one in DIRECTIVES for word in ("-X", one)]
         run(
-            [sys.executable, "-m", "cython", "-3", *directives, "-I", str(PACKAGE.parent), "-o", str(c), str(pyx)],
+            [
+                sys.executable,
+                "-m",
+                "cython",
+                "-3",
+                *directives,
+                "-I",
+                str(PACKAGE.parent),
+                "-o",
+                str(c),
+                str(pyx),
+            ],
             "Cython",
             source,
             verbose,
         )
         includes = [folder, str(toolchain.HEADERS), *python_includes(source)]
         run(
-            [*compiler.command, *flags, *[f"-I{one}" for one in includes], "-o", str(library), str(c), "-lm"],
+            [
+                *compiler.command,
+                *flags,
+                *[f"-I{one}" for one in includes],
+                "-o",
+                str(library),
+                str(c),
+                "-lm",
+            ],
             "the C compiler",
             source,
             verbose,

@@ -1,9 +1,11 @@
 """FlopCounterMode: how many floating-point operations a program runs, by module and by op.
 
-Counted are the ops that a network's time goes to: products of matrices, convolutions, attention and recurrent layers. A
-multiplication with its addition is two operations, as in PyTorch's counter. Nothing else is counted.
+Counted are the ops that a network's time goes to: products of matrices, convolutions, attention
+and recurrent layers. A multiplication with its addition is two operations, as in PyTorch's
+counter. Nothing else is counted.
 
-Fake tensors do as well as real ones, so a model that doesn't fit into this machine can be counted.
+Fake tensors do as well as real ones, so a model that doesn't fit into this machine can be
+counted.
 """
 
 from collections import defaultdict
@@ -85,8 +87,6 @@ def attention_backward_flops(grad, q, k, v, *rest, out_shape):
     return 3 * scores + 2 * values
 
 
-
-
 @flops("recurrent_layer")
 def recurrent_flops(tensors, kind, has_bias, is_reverse, batch_sizes, *, out_shape):
     """Each step multiplies input and hidden state by the weights of all gates."""
@@ -110,7 +110,8 @@ def register_flop_formula(targets, get_raw=False):
     Parameters
     ----------
     targets : OpOverload, packet of one, or a list of them
-    get_raw : bool; whether the formula takes tensors, and `out_val`, instead of shapes, and `out_shape`
+    get_raw : bool; whether the formula takes tensors, and `out_val`, instead of shapes, and
+        `out_shape`
 
     >>> import tensorlab
     >>> @register_flop_formula(tensorlab.ops.aten.cumsum)
@@ -120,9 +121,13 @@ def register_flop_formula(targets, get_raw=False):
 
     def decorate(formula):
         for one in targets if isinstance(targets, list | tuple) else [targets]:
-            overload = getattr(one, one.overloads()[0]) if isinstance(one, OpOverloadPacket) else one
+            overload = (
+                getattr(one, one.overloads()[0]) if isinstance(one, OpOverloadPacket) else one
+            )
             if not isinstance(overload, OpOverload):
-                raise TypeError(f"register_flop_formula: an op is needed, such as ops.aten.mm, not {one!r}")
+                raise TypeError(
+                    f"register_flop_formula: an op is needed, such as ops.aten.mm, not {one!r}"
+                )
             formula.get_raw = get_raw
             flops.give(overload.op.name, formula)
         return formula
@@ -154,7 +159,7 @@ class FlopCounterMode(TorchDispatchMode):
     >>> counter.get_total_flops()
     48
     >>> counter.get_flop_counts()
-    {'Global': {aten.mm: 48}}
+    {'Global': {<OpOverloadPacket(op='aten.mm')>: 48}}
     """
 
     def __init__(self, mods=None, depth=2, display=True, custom_mapping=None):
@@ -191,7 +196,9 @@ class FlopCounterMode(TorchDispatchMode):
         self._open.add(self._names[id(module)])
 
     def _after_forward(self, module, args, outputs):
-        """Leave the module; backward will enter it with the gradient of an output, and leave it with that of an input."""
+        """Leave the module; backward will enter it with the gradient of an output, and leave it
+        with that of an input.
+        """
         name = self._names[id(module)]
         self._open.discard(name)
         for tensors, step in ((outputs, self._open.add), (args, self._open.discard)):
@@ -232,7 +239,10 @@ class FlopCounterMode(TorchDispatchMode):
             rows.append((name, sum(ops.values())))
             rows += [(f" - {op}", count) for op, count in ops.items()]
         width = max(len(name) for name, _ in rows)
-        lines = [f"{'Module':<{width}}  {'FLOP':>10}  % Total", f"{'-' * width}  {'-' * 10}  -------"]
+        lines = [
+            f"{'Module':<{width}}  {'FLOP':>10}  % Total",
+            f"{'-' * width}  {'-' * 10}  -------",
+        ]
         lines += [f"{name:<{width}}  {spelled(n):>10}  {n / total:7.2%}" for name, n in rows]
         return "\n".join(lines)
 

@@ -1,7 +1,9 @@
-"""Blocks of memory over time: when each was made and given back, how large it is, and which line made it.
+"""Blocks of memory over time: when each was made and given back, how large it is, and which
+line made it.
 
-A block is a rectangle: as wide as it lived, as high as it is large. Each lies on the lowest place that is free for as long as it
-lives, so what is drawn at a place is what is in use then, and gaps between blocks are memory that is free and split.
+A block is a rectangle: as wide as it lived, as high as it is large. Each lies on the lowest
+place that is free for as long as it lives, so what is drawn at a place is what is in use then,
+and gaps between blocks are memory that is free and split.
 """
 
 import os
@@ -37,7 +39,9 @@ def memory(history):
     """
     blocks = history.blocks
     peak, _ = history.peak()
-    title = f"{len(blocks)} block{'s' * (len(blocks) != 1)} of memory, at most {spelled(peak)} at once"
+    title = (
+        f"{len(blocks)} block{'s' * (len(blocks) != 1)} of memory, at most {spelled(peak)} at once"
+    )
     largest = sorted(blocks, key=lambda block: -block.nbytes)[:MOST_BLOCKS]
     end = max(history.events, 1) + 1
     placed = places(sorted(largest, key=lambda block: block.made), end)
@@ -65,7 +69,12 @@ def memory(history):
         f'<path d="M{LEFT} {sheet.y}V{ground}H{LEFT + WIDTH}" fill="none" stroke="currentColor"/>',
         label(LEFT - 6, sheet.y + LINE / 2, spelled(top), anchor="end"),
         label(LEFT - 6, ground, "0", anchor="end"),
-        label(LEFT + WIDTH, ground + LINE, "blocks made and given back, one after the other", anchor="end"),
+        label(
+            LEFT + WIDTH,
+            ground + LINE,
+            "blocks made and given back, one after the other",
+            anchor="end",
+        ),
     )
     sheet.y = ground + 2 * LINE
     for line in lines[:SHOWN]:
@@ -75,7 +84,14 @@ def memory(history):
         )
         sheet.write(LEFT + 16, f"{spelled(totals[line])} in all: {short(line)}")
     width, height = sheet.size()
-    return Picture(title, description(blocks, peak, lines, totals), text_of(blocks), width, height, sheet.shapes)
+    return Picture(
+        title,
+        description(blocks, peak, lines, totals),
+        text_of(blocks),
+        width,
+        height,
+        sheet.shapes,
+    )
 
 
 def short(line):
@@ -114,7 +130,8 @@ def text_of(blocks):
     """The blocks as a table."""
     rows = [f"{'made':>6} {'freed':>6} {'bytes':>12}  line"]
     rows += [
-        f"{block.made:>6} {'' if block.freed is None else block.freed:>6} {block.nbytes:>12}  {short(block.line)}"
+        f"{block.made:>6} {'' if block.freed is None else block.freed:>6} {block.nbytes:>12}  "
+        f"{short(block.line)}"
         for block in blocks[:50]
     ]
     return "\n".join(rows + [f"... and {len(blocks) - 50} more"] * (len(blocks) > 50))

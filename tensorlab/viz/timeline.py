@@ -1,6 +1,7 @@
 """Work over time: one lane for each worker, a box for each piece of work, as long as it took.
 
-Two things are drawn so: what the streams of a device did (`timeline`), and the steps of a call inside each other (`calls`).
+Two things are drawn so: what the streams of a device did (`timeline`), and the steps of a call
+inside each other (`calls`).
 """
 
 from tensorlab.viz.picture import CHARACTER, MARGIN, Picture, Sheet, label, rectangle
@@ -28,7 +29,9 @@ def timeline(entries, *, names=None):
     stream 1      1.000 to    3.000 ms  multiply
     """
     entries = sorted(entries, key=lambda entry: entry[2])
-    names = names or {worker: f"stream {worker}" for worker in sorted({entry[0] for entry in entries})}
+    names = names or {
+        worker: f"stream {worker}" for worker in sorted({entry[0] for entry in entries})
+    }
     first = min((entry[2] for entry in entries), default=0.0)
     last = max((entry[3] for entry in entries), default=1.0)
     left = MARGIN + max((len(name) for name in names.values()), default=0) * CHARACTER + 10
@@ -45,15 +48,26 @@ def timeline(entries, *, names=None):
     sheet.write(left, f"{(last - first) * 1e3:.3g} ms in all")
     width, height = sheet.size()
     lines = [
-        f"{names[worker]:<10}{(start - first) * 1e3:>9.3f} to {(end - first) * 1e3:>8.3f} ms  {what}"
+        f"{names[worker]:<10}{(start - first) * 1e3:>9.3f} to {(end - first) * 1e3:>8.3f} ms  "
+        f"{what}"
         for worker, what, start, end in entries
     ]
-    title = f"What {len(names)} worker{'s' * (len(names) != 1)} did in {(last - first) * 1e3:.3g} ms"
-    return Picture(title, "; ".join(" ".join(line.split()) for line in lines), "\n".join(lines), width, height, sheet.shapes)
+    title = (
+        f"What {len(names)} worker{'s' * (len(names) != 1)} did in {(last - first) * 1e3:.3g} ms"
+    )
+    return Picture(
+        title,
+        "; ".join(" ".join(line.split()) for line in lines),
+        "\n".join(lines),
+        width,
+        height,
+        sheet.shapes,
+    )
 
 
 def calls(trace):
-    """Draw the calls that a `trace_dispatch` has followed: a box for each step, and in the row below what it contains.
+    """Draw the calls that a `trace_dispatch` has followed: a box for each step, and in the row
+    below what it contains.
 
     Parameters
     ----------
@@ -76,9 +90,17 @@ def calls(trace):
         depth[0] = max(depth[0], level + 1)
         width = event.seconds * WIDTH / total
         text = event.label.partition(" -> ")[0]
-        sheet.add(*box(x, sheet.y + level * (LANE + 4), width, text, KINDS.get(event.kind)), right=x + width)
+        sheet.add(
+            *box(x, sheet.y + level * (LANE + 4), width, text, KINDS.get(event.kind)),
+            right=x + width,
+        )
         inner = [one for one in event.children if one.kind != "autograd"]
-        gap = max(event.seconds - sum(one.seconds for one in inner), 0.0) / (len(inner) + 1) * WIDTH / total
+        gap = (
+            max(event.seconds - sum(one.seconds for one in inner), 0.0)
+            / (len(inner) + 1)
+            * WIDTH
+            / total
+        )
         at = x + gap
         for one in inner:
             draw(one, at, level + 1)
@@ -89,10 +111,17 @@ def calls(trace):
         draw(event, at, 0)
         at += event.seconds * WIDTH / total
     sheet.y += depth[0] * (LANE + 4)
-    sheet.write(MARGIN, f"{total * 1e6:.0f} us with the trace itself; from above: public function, op, layers, kernel")
+    sheet.write(
+        MARGIN,
+        f"{total * 1e6:.0f} us with the trace itself; from above: public function, op, layers, kernel",
+    )
     width, height = sheet.size()
     count = len(trace.calls)
-    title = "One call and the layers that it meets" if count == 1 else f"{count} calls and the layers that they meet"
+    title = (
+        "One call and the layers that it meets"
+        if count == 1
+        else f"{count} calls and the layers that they meet"
+    )
     return Picture(title, str(trace), str(trace), width, height, sheet.shapes)
 
 
@@ -105,5 +134,3 @@ def box(x, y, width, text, fill):
         f"<g><title>{tip}</title>{rectangle(x, y, max(width, 1), LANE, fill=fill)}</g>",
         *([label(x + 3, y + LANE / 2, shown)] if shown else []),
     )
-
-

@@ -49,7 +49,9 @@ def make_mixed():
     """Lists of tensors in and out, several results, an argument by name."""
 
     @custom_op("test::mixed", mutates_args=())
-    def mixed(xs: Sequence[Tensor], w: Tensor, *, scale: float = 2.0) -> tuple[Tensor, list[Tensor]]:
+    def mixed(
+        xs: Sequence[Tensor], w: Tensor, *, scale: float = 2.0
+    ) -> tuple[Tensor, list[Tensor]]:
         return sum(x.sum() for x in xs) * scale, [x * w for x in xs]
 
     @mixed.register_fake
@@ -152,7 +154,9 @@ def test_nothing_is_recorded_inside_a_kernel():
 
     x = torch.ones(2, requires_grad=True)
     y = inside(x)
-    with pytest.raises(RuntimeError, match="test::inside: backward needs the derivative of this op, and none"):
+    with pytest.raises(
+        RuntimeError, match="test::inside: backward needs the derivative of this op, and none"
+    ):
         y.sum().backward()
     with torch.no_grad():
         assert not inside(x).requires_grad
@@ -187,7 +191,10 @@ def test_an_op_that_writes_counts_the_write_and_is_compiled_rightly():
         saved.sum().backward()
     with pytest.raises(RuntimeError, match="writes to 'out', which requires grad"):
         add_to(x, torch.ones(3, requires_grad=True))
-    with pytest.raises(RuntimeError, match="register_autograd is for ops that return new tensors, and this one writes to out"):
+    with pytest.raises(
+        RuntimeError,
+        match="register_autograd is for ops that return new tensors, and this one writes to out",
+    ):
         add_to.register_autograd(lambda ctx, grad: None)
     with pytest.warns(UserWarning, match="runs as Python"):
         doubled = torch.compile(lambda x, out: (add_to(x, out), out * 2)[1])(x, out)
@@ -200,7 +207,9 @@ def test_a_rule_for_one_mode_or_class():
             return func(*args, **kwargs)
 
     sine = make_sine()
-    sine.register_torch_dispatch(Mode, lambda mode, func, types, args, kwargs: func(*args, **kwargs) + 100)
+    sine.register_torch_dispatch(
+        Mode, lambda mode, func, types, args, kwargs: func(*args, **kwargs) + 100
+    )
     with Mode():
         assert sine(torch.zeros(1)).item() == 100.0
     assert sine(torch.zeros(1)).item() == 0.0
@@ -268,8 +277,16 @@ def returns(name, value):
 @pytest.mark.parametrize(
     ("value", "error", "message"),
     [
-        (lambda x: x, RuntimeError, "result 0 shares its memory with the argument 'x'.*return a clone"),
-        (lambda x: x.view(-1)[1:], RuntimeError, "result 0 shares its memory with the argument 'x'"),
+        (
+            lambda x: x,
+            RuntimeError,
+            "result 0 shares its memory with the argument 'x'.*return a clone",
+        ),
+        (
+            lambda x: x.view(-1)[1:],
+            RuntimeError,
+            "result 0 shares its memory with the argument 'x'",
+        ),
         (lambda x: 3, TypeError, r"result 0 must be Tensor, and op \(.*\) returned 3 \(int\)"),
         (lambda x: None, TypeError, "result 0 must be Tensor, and op .* returned None"),
         (lambda x: (x + 1, x), TypeError, "result 0 must be Tensor"),
@@ -340,21 +357,45 @@ def test_opcheck_finds_a_planted_fault(plant):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: custom_op("sine", lambda x: x, mutates_args=()), ValueError, "'sine' is no name of an op"),
-        (lambda: custom_op("aten::sine", make_sine().__wrapped__, mutates_args=()), RuntimeError, "'aten' belongs to"),
+        (
+            lambda: custom_op("sine", lambda x: x, mutates_args=()),
+            ValueError,
+            "'sine' is no name of an op",
+        ),
+        (
+            lambda: custom_op("aten::sine", make_sine().__wrapped__, mutates_args=()),
+            RuntimeError,
+            "'aten' belongs to",
+        ),
         (lambda: library.define("test::f", "Tensor"), ValueError, "is not of the form"),
-        (lambda: library.define("test::f", "(Tensr x) -> Tensor"), ValueError, "'Tensr' is none of the types"),
-        (lambda: library.register_fake("test::unknown", None), RuntimeError, "no op 'test::unknown' has been defined"),
+        (
+            lambda: library.define("test::f", "(Tensr x) -> Tensor"),
+            ValueError,
+            "'Tensr' is none of the types",
+        ),
+        (
+            lambda: library.register_fake("test::unknown", None),
+            RuntimeError,
+            "no op 'test::unknown' has been defined",
+        ),
         (lambda: Library("a b", "DEF"), ValueError, "can't be the name of a namespace"),
         (lambda: Library("aten", "FRAGMENT"), ValueError, "'aten' belongs to tensorlab"),
         (lambda: Library("test", "MINE"), ValueError, "kind is 'MINE'; it must be"),
-        (lambda: Library("test", "IMPL").define("f(Tensor x) -> Tensor"), RuntimeError, "'IMPL' defines nothing"),
+        (
+            lambda: Library("test", "IMPL").define("f(Tensor x) -> Tensor"),
+            RuntimeError,
+            "'IMPL' defines nothing",
+        ),
         (lambda: make_sine()(torch.ones(1), "a"), TypeError, "'factor' must be float, not 'a'"),
         (lambda: make_sine()("a"), TypeError, "'x' must be a Tensor, not str"),
         (lambda: make_sine()(torch.ones(1), r=1), TypeError, "the argument 'r' is unknown"),
         (lambda: make_sine()(), TypeError, "the argument 'x' is missing"),
         (lambda: opcheck(torch.sin, ()), TypeError, "an op is needed"),
-        (lambda: opcheck(make_sine(), (), test_utils="test_all"), ValueError, "'test_all' is no test; there are"),
+        (
+            lambda: opcheck(make_sine(), (), test_utils="test_all"),
+            ValueError,
+            "'test_all' is no test; there are",
+        ),
     ],
 )
 def test_bad_input_is_refused_with_a_way_out(call, error, message):
@@ -366,5 +407,7 @@ def test_a_name_is_taken_once_and_a_cell_may_run_again():
     first = make_sine()
     again = make_sine()  # the same function, as when a cell of a notebook runs again
     assert again._opoverload is not first._opoverload
-    with pytest.raises(RuntimeError, match="test::sine is defined twice: here, and at .*test_custom_ops"):
+    with pytest.raises(
+        RuntimeError, match="test::sine is defined twice: here, and at .*test_custom_ops"
+    ):
         returns("test::sine", lambda x: x)

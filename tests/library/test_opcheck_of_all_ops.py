@@ -1,10 +1,12 @@
-"""opcheck of the package's own ops: schema, derivative and meta, for every call that a sample makes."""
+"""opcheck of the package's own ops: schema, derivative and meta, for every call that a sample
+makes.
+"""
 
 import pytest
 from tensorlab._core.dispatch.layers import Layer
-from tensorlab._core.dispatch.overloads import overload_of
 
 import tensorlab
+from tensorlab._core.dispatch.overloads import overload_of
 from tensorlab.library import opcheck
 from tensorlab.utils._pytree import tree_map_only
 from tests.ops.every_sample import call_quietly, every_sample, tensors_of
@@ -49,5 +51,9 @@ def test_an_op_is_compiled_as_it_is(name):
     namespace, packet, overload = name.split(".")
     op = getattr(getattr(getattr(tensorlab.ops, namespace), packet), overload)
     x = tensorlab.rand(3, 3, requires_grad=True)
-    args = (x, x) if len(op._schema.arguments) > 1 and op._schema.arguments[1].type == "Tensor" else (x,)
+    args = (
+        (x, x)
+        if len(op._schema.arguments) > 1 and op._schema.arguments[1].type == "Tensor"
+        else (x,)
+    )
     assert opcheck(op, args, test_utils="test_aot_dispatch_dynamic")

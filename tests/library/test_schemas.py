@@ -1,7 +1,7 @@
 """Schemas read off annotations, against PyTorch's."""
 
 from collections.abc import Sequence
-from typing import List, Optional, Union  # noqa: UP035  programs write these
+from typing import Union
 
 import pytest
 
@@ -16,18 +16,35 @@ def functions(T):
 
     def plain(x: Tensor, y: Tensor) -> Tensor: ...
     def numbers(x: Tensor, n: int, a: float, b: bool, s: str) -> Tensor: ...
-    def defaults(x: Tensor, n: int = 3, a: float = 0.5, b: bool = True, s: str = "hi") -> Tensor: ...
-    def optional(x: Optional[Tensor], n: int | None = None, a: Optional[float] = 1.0) -> Tensor: ...
-    def lists(xs: Sequence[Tensor], ns: List[int], fs: Sequence[float], more: Optional[Sequence[int]]) -> Tensor: ...  # noqa: UP006
+    def defaults(
+        x: Tensor, n: int = 3, a: float = 0.5, b: bool = True, s: str = "hi"
+    ) -> Tensor: ...
+    def optional(x: Tensor | None, n: int | None = None, a: float | None = 1.0) -> Tensor: ...
+    def lists(
+        xs: Sequence[Tensor], ns: list[int], fs: Sequence[float], more: Sequence[int] | None
+    ) -> Tensor: ...
     def scalar(x: Tensor, v: Union[int, float, bool]) -> Tensor: ...  # noqa: UP007
     def kinds(x: Tensor, d: T.dtype, where: T.device) -> Tensor: ...
-    def keywords(x: Tensor, *, n: int = 1, y: Optional[Tensor] = None) -> Tensor: ...
+    def keywords(x: Tensor, *, n: int = 1, y: Tensor | None = None) -> Tensor: ...
     def nothing(x: Tensor) -> None: ...
     def several(x: Tensor) -> tuple[Tensor, Tensor, int]: ...
     def listed(x: Tensor) -> list[Tensor]: ...
     def number(x: Tensor) -> float: ...
 
-    return [plain, numbers, defaults, optional, lists, scalar, kinds, keywords, nothing, several, listed, number]
+    return [
+        plain,
+        numbers,
+        defaults,
+        optional,
+        lists,
+        scalar,
+        kinds,
+        keywords,
+        nothing,
+        several,
+        listed,
+        number,
+    ]
 
 
 NAMES = [one.__name__ for one in functions(tensorlab)]
@@ -37,7 +54,9 @@ NAMES = [one.__name__ for one in functions(tensorlab)]
 def test_a_schema_is_spelled_as_in_pytorch(k):
     torch = require_torch()
     for mutated in ((), ("x",)) if NAMES[k] not in ("optional", "lists") else ((),):
-        expected = torch.library.infer_schema(functions(torch)[k], mutates_args=mutated, op_name="f")
+        expected = torch.library.infer_schema(
+            functions(torch)[k], mutates_args=mutated, op_name="f"
+        )
         found = infer_schema(functions(tensorlab)[k], mutates_args=mutated, op_name="f")
         assert found == expected.replace("torch.", "tensorlab.")
 

@@ -70,7 +70,13 @@ def test_it_is_built_once(cubes, monkeypatch):
 
 @pytest.mark.parametrize(
     ("source", "message"),
-    [("cdef int x = 'a'\nfoo(", r"Cython refused the source:(.|\n)*2:4"), ('cdef extern from "nowhere.h":\n    int x\ny = x\n', "the C compiler refused(.|\n)*nowhere.h")],
+    [
+        ("cdef int x = 'a'\nfoo(", r"Cython refused the source:(.|\n)*2:4"),
+        (
+            'cdef extern from "nowhere.h":\n    int x\ny = x\n',
+            "the C compiler refused(.|\n)*nowhere.h",
+        ),
+    ],
 )
 def test_what_does_not_compile_is_said_and_not_kept(source, message):
     with pytest.raises(BuildFailed, match=message):

@@ -16,7 +16,9 @@ PROGRAMS = {
     "addmm": lambda T, g: T.addmm(T.ones(5), T.randn(3, 4, requires_grad=g), T.randn(4, 5)),
     "linear": lambda T, g: T.nn.Linear(4, 5)(T.randn(2, 3, 4, requires_grad=g)),
     "conv1d": lambda T, g: T.nn.Conv1d(4, 6, 3)(T.randn(2, 4, 9, requires_grad=g)),
-    "conv2d": lambda T, g: T.nn.Conv2d(4, 6, 3, stride=2, padding=1)(T.randn(2, 4, 9, 8, requires_grad=g)),
+    "conv2d": lambda T, g: T.nn.Conv2d(4, 6, 3, stride=2, padding=1)(
+        T.randn(2, 4, 9, 8, requires_grad=g)
+    ),
     "transposed": lambda T, g: T.nn.ConvTranspose2d(4, 6, 3)(T.randn(2, 4, 5, 6, requires_grad=g)),
     "pointwise": lambda T, g: T.randn(3, requires_grad=g).exp() * 2,
 }
@@ -27,7 +29,9 @@ PROGRAMS = {
 def test_as_many_as_pytorch_counts(name, backward):
     counts = []
     for T in (torch, require_torch()):
-        counter = importlib.import_module(f"{T.__name__}.utils.flop_counter").FlopCounterMode(display=False)
+        counter = importlib.import_module(f"{T.__name__}.utils.flop_counter").FlopCounterMode(
+            display=False
+        )
         with counter:
             y = PROGRAMS[name](T, backward)
             if backward:
@@ -82,7 +86,10 @@ def test_formulas_of_a_program():
         custom[torch.ops.aten.exp].get_raw = True
         with FlopCounterMode(display=False, custom_mapping=custom) as counter:
             torch.ones(5).cumsum(0).exp()
-        assert counter.get_flop_counts()["Global"] == {torch.ops.aten.cumsum: 5, torch.ops.aten.exp: 5}
+        assert counter.get_flop_counts()["Global"] == {
+            torch.ops.aten.cumsum: 5,
+            torch.ops.aten.exp: 5,
+        }
     finally:
         op = torch.ops.aten.cumsum.default.op
         del op.facets["flops"], flops[op]

@@ -15,7 +15,13 @@ from tensorlab.utils._python_dispatch import (
     transform_subclass,
 )
 from tensorlab.utils._pytree import tree_map_only
-from tests.core.test_wrapped_samples import NO_WRAPPERS, assert_same, gradients, inputs_of, results_of
+from tests.core.test_wrapped_samples import (
+    NO_WRAPPERS,
+    assert_same,
+    gradients,
+    inputs_of,
+    results_of,
+)
 from tests.ops.every_sample import SAMPLES
 
 
@@ -39,7 +45,12 @@ class Wrapped(Tensor):
     @staticmethod
     def __new__(cls, elem):
         made = Tensor._make_wrapper_subclass(
-            cls, elem.shape, elem.stride(), elem.storage_offset(), dtype=elem.dtype, device=elem.device
+            cls,
+            elem.shape,
+            elem.stride(),
+            elem.storage_offset(),
+            dtype=elem.dtype,
+            device=elem.device,
         )
         made.elem = elem
         return made
@@ -53,7 +64,9 @@ class Wrapped(Tensor):
         out = func(*args_inside, **kwargs_inside)
         if func.op.writes and func.op.functional is not None and func.op.functional.is_view:
             func(*args, **(kwargs or {}))  # the wrapper is laid out as what it holds
-        return return_and_correct_aliasing(func, args, kwargs, tree_map_only(Tensor, around(cls), out))
+        return return_and_correct_aliasing(
+            func, args, kwargs, tree_map_only(Tensor, around(cls), out)
+        )
 
     def __tensor_flatten__(self):
         return ["elem"], None
@@ -191,7 +204,9 @@ def test_compiled_functions_are_right_inside_a_mode():
 
 
 # ---------------------------------------------------------------- classes
-@pytest.mark.parametrize("sample", [one for one in SAMPLES if one.name not in NO_WRAPPERS], ids=lambda s: s.name)
+@pytest.mark.parametrize(
+    "sample", [one for one in SAMPLES if one.name not in NO_WRAPPERS], ids=lambda s: s.name
+)
 def test_a_wrapper_class_runs_every_sample(sample):
     inputs = inputs_of(sample)
     expected = results_of(sample.call, inputs)
@@ -232,7 +247,9 @@ def test_the_class_that_inherits_is_asked_first():
     x, y = Wrapped(torch.ones(2)), Polite(torch.ones(2))
     assert type(x + y) is Wrapped
     assert told == [(Polite, Wrapped)]
-    with pytest.raises(TypeError, match="no class handles the call; Polite returned NotImplemented"):
+    with pytest.raises(
+        TypeError, match="no class handles the call; Polite returned NotImplemented"
+    ):
         y.neg()
 
 

@@ -148,9 +148,12 @@ def test_dataclasses_and_constants():
         (lambda: ours.tree_map(max, (1, 2), [1, 2]), "a tuple of 2 items is needed"),
         (lambda: ours.tree_map(max, {"a": 1}, {"b": 1}), r"the keys are \['b'\], and \['a'\]"),
         (lambda: ours.treespec_loads("{}"), "is not what treespec_dumps returns"),
-        (lambda: ours.treespec_loads('[2, null]'), "version 2 is unknown"),
+        (lambda: ours.treespec_loads("[2, null]"), "version 2 is unknown"),
         (lambda: ours.treespec_loads('[1, {"type": "x.Y"}]'), "x.Y is not registered"),
-        (lambda: ours.treespec_dumps(ours.tree_structure({(1, 2j): 1})), "must be what JSON can say"),
+        (
+            lambda: ours.treespec_dumps(ours.tree_structure({(1, 2j): 1})),
+            "must be what JSON can say",
+        ),
     ],
 )
 def test_what_does_not_fit_is_said(call, message):
@@ -161,5 +164,8 @@ def test_what_does_not_fit_is_said(call, message):
 
 
 def test_a_structure_prints():
-    assert repr(ours.tree_structure((1, [2]))) == "TreeSpec(tuple, None, [*, TreeSpec(list, None, [*])])"
+    assert (
+        repr(ours.tree_structure((1, [2])))
+        == "TreeSpec(tuple, None, [*, TreeSpec(list, None, [*])])"
+    )
     assert ours.treespec_pprint(ours.tree_structure({"a": [1]})) == "dict ['a']\n  list\n    *"

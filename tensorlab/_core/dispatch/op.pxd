@@ -45,6 +45,7 @@ cdef class Op:
     cdef readonly str name              # "mul"
     cdef readonly str schema            # "mul(Tensor x, Tensor y) -> Tensor"
     cdef object parsed                  # the same as a Schema (schema.py), once it has been asked for
+    cdef bytes kinds                    # what each parameter may be given (ANYTHING, ...), once it has been called by `op(...)`
     cdef readonly tuple params          # names of the parameters, then of named results
     cdef readonly int arity             # how many parameters
     cdef readonly bint writes           # it writes over its first argument, `Tensor(a!)`
@@ -103,6 +104,7 @@ cdef class Op:
     cdef unsigned int wants_form        # one of these
     cdef int set_params(self, str rest) except -1
     cdef list bind(self, tuple args, dict kwargs)
+    cdef int check_types(self, list bound) except -1
     cdef int check_type(self, object parameter, object value) except -1
     cdef bint is_computable(self) noexcept
 

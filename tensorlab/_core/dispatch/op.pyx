@@ -67,6 +67,12 @@ from tensorlab._core.dispatch.schema import in_place as in_place_schema
 from tensorlab._core.state.devices import device_names
 from tensorlab.errors import DeviceError
 
+cdef enum:
+    # what may be passed for a parameter: only tensors are read as C structs
+    ANYTHING = 0
+    A_TENSOR = 1
+    ASK = 2                     # a list of tensors
+
 DTYPE_RULES = {"promote": PROMOTE, "floating": INT_TO_FLOAT, "compare": COMPARE}
 
 
@@ -182,6 +188,9 @@ cdef class Op:
         """The arguments in the order of the schema, with its defaults, each of the type that it asks for."""
         cdef list bound = list(args)
         cdef int given = len(bound), i
+        if given == self.arity and not kwargs:
+            self.check_types(bound)
+            return bound
         parameters = self.signature.parameters
         if given > self.arity:              # all may be given by position: so a layer passes a call on
             raise TypeError(f"{self.name}: {given} arguments were given, and the op takes {self.arity}: {self.schema}")
@@ -194,12 +203,24 @@ cdef class Op:
         for name in kwargs:
             known = "is given twice" if name in self.params[:self.arity] else "is unknown"
             raise TypeError(f"{self.name}: the argument {name!r} {known}: {self.schema}")
-        for i in range(self.arity):
-            self.check_type(parameters[i], bound[i])
+        self.check_types(bound)
         return bound
 
+    cdef int check_types(self, list bound) except -1:
+        """Raise unless C code may take the arguments for what the schema says."""
+        cdef const unsigned char* kinds
+        cdef int i
+        if self.kinds is None:
+            self.kinds = bytes([ANYTHING if one.type.word != "Tensor" else ASK if one.type.is_list else A_TENSOR
+                                for one in self.signature.parameters])
+        kinds = self.kinds
+        for i in range(self.arity):
+            if kinds[i] != ANYTHING and not (kinds[i] == A_TENSOR and isinstance(bound[i], TensorBase)):
+                self.check_type(self.signature.parameters[i], bound[i])
+        return 0
+
     cdef int check_type(self, object parameter, object value) except -1:
-        """Raise unless C code may take `value` for what the schema says. Only tensors are read as C structs."""
+        """The same of one argument."""
         kind = parameter.type
         if kind.word != "Tensor" or (value is None and kind.is_optional):
             return 0

@@ -4,25 +4,25 @@
     ops.aten.add            an OpOverloadPacket: all ops of that name
     ops.aten.add.Tensor     an OpOverload: one op, called with the parameters of its schema
 
-An OpOverload stands for the Op (op.pyx) and is what `__torch_dispatch__` and tools are told. It adds what a call by
-PyTorch's schema needs: the names there (`self` for x), and the settings that have one value here. There is one for each
-op, made when it is asked for, so `is` compares them. aten's ops are those that say so in their declarations; an op
-that aten hasn't got is in `ops.tensorlab`, and an op of a program in the namespace that the program gave it.
+An OpOverload stands for the Op (op.pyx) and is what `__torch_dispatch__` and tools are told. It
+adds what a call by PyTorch's schema needs: the names there (`self` for x), and the settings
+that have one value here. There is one for each op, made when it is asked for, so `is` compares
+them. aten's ops are those that say so in their declarations; an op that aten hasn't got is in
+`ops.tensorlab`, and an op of a program in the namespace that the program gave it.
 """
 
 from typing import Any, NamedTuple
 
 from tensorlab._core.dispatch.facets import REGISTRY
 from tensorlab._core.dispatch.op import Op
-from tensorlab._core.dispatch.overrides import call_override, is_interception_enabled, overloaded_arguments
+from tensorlab._core.dispatch.overload_call import MISSING, OverloadCall, hooked
+from tensorlab._core.dispatch.overrides import call_override, is_interception_enabled
 from tensorlab._core.dispatch.schema import spell
-
-MISSING = object()
 
 
 # ---------------------------------------------------------------- schemas as PyTorch shows them
 class AliasInfo(NamedTuple):
-    """What `(a!)` says: `before_set` has the name, and `is_write` tells whether the op writes there."""
+    """What `(a!)` says: `before_set` has the name, and the op writes there if `is_write`."""
 
     is_write: bool
     before_set: frozenset
@@ -90,7 +90,7 @@ def _alias(kind):
 
 
 # ---------------------------------------------------------------- one op
-class OpOverload:
+class OpOverload(OverloadCall):
     """One op under its name in a library.
 
     Attributes
@@ -106,28 +106,13 @@ class OpOverload:
     """
 
     def __init__(self, op):
-        self.op = op
         self.namespace, self._opname, overload = names_of(op)
         self._overloadname = overload or "default"
         self.__name__ = f"{self._opname}.{self._overloadname}"
         self.__qualname__ = f"{self.namespace}.{self.__name__}"
         self.__module__ = f"tensorlab.ops.{self.namespace}"
-        self.parsed = op.aten_signature or op.signature
-        self._schema = FunctionSchema(f"{self.namespace}::{self._opname}", overload, self.parsed)
-        parameters = self.parsed.parameters
-        public = op.public_names if op.aten else {}
-        taken = {public.get(one.name, one.name): one.name for one in op.signature.parameters}
-        # where the value of each of the op's parameters stands among those of the schema, and the others' only values
-        names = [one.name for one in parameters]
-        self.places = [names.index(name) for name in taken]
-        self.fixed = [k for k in range(len(names)) if k not in set(self.places)]
-        self.is_direct = self.places == list(range(len(names)))
-        self.positional = sum(not one.is_keyword_only for one in parameters)
-        self.index = {name: k for k, name in enumerate(names)}
-        for name, own in taken.items():
-            self.index.setdefault(own, self.index[name])
-        self.defaults = [MISSING if one.default is ... else one.default for one in parameters]
-        self.keywords = [one.name for one in parameters]
+        parsed = op.aten_signature or op.signature
+        self._schema = FunctionSchema(f"{self.namespace}::{self._opname}", overload, parsed)
 
     @property
     def overloadpacket(self):
@@ -148,58 +133,6 @@ class OpOverload:
         """Whether it writes to an argument."""
         return self._schema.is_mutable
 
-    # ------------------------------------------------------------ calling it
-    def __call__(self, /, *args, **kwargs):
-        if is_interception_enabled() and (found := hooked(args, kwargs)):
-            return call_override(self, found, args, kwargs)
-        if not kwargs and self.is_direct and len(args) <= self.positional:
-            return self.op(*args)
-        return self.op(*self.bind(args, kwargs))
-
-    def bind(self, args, kwargs):
-        """The values for the op's parameters, in order, from arguments as the schema names them."""
-        if len(args) > self.positional:
-            raise TypeError(
-                f"{self.name()}: {len(args)} arguments were given by position, and it takes "
-                f"{self.positional}: {self._schema}"
-            )
-        values = [*args, *self.defaults[len(args) :]]
-        for name, value in kwargs.items():
-            k = self.index.get(name)
-            if k is None or k < len(args):
-                known = "is unknown" if k is None else "is given twice"
-                raise TypeError(f"{self.name()}: the argument {name!r} {known}: {self._schema}")
-            values[k] = value
-        for k, value in enumerate(values):
-            if value is MISSING:
-                raise TypeError(
-                    f"{self.name()}: the argument {self.keywords[k]!r} is missing: {self._schema}"
-                )
-        for k in self.fixed:
-            if not _same(values[k], self.defaults[k]):
-                raise NotImplementedError(
-                    f"{self.name()}: {self.keywords[k]} is {values[k]!r}; this op of tensorlab has "
-                    f"only {self.defaults[k]!r}. Call the public function instead"
-                )
-        return [values[k] for k in self.places]
-
-    def call_of(self, arguments):
-        """(args, kwargs) of a call, without defaults at the end, as `__torch_dispatch__` is told."""
-        end = self.positional
-        if self.is_direct:
-            values = arguments
-        else:
-            values = list(self.defaults)
-            for k, value in zip(self.places, arguments, strict=True):
-                values[k] = value
-        kwargs = {}
-        for k in range(end, len(values)):
-            if not _same(values[k], self.defaults[k]):
-                kwargs[self.keywords[k]] = values[k]
-        while end and _same(values[end - 1], self.defaults[end - 1]):
-            end -= 1
-        return tuple(values[:end]), kwargs
-
     # ------------------------------------------------------------ names
     def __repr__(self):
         return (
@@ -217,19 +150,6 @@ class OpOverload:
 
     def __reduce__(self):
         return overload_of, (self.op,)
-
-
-def hooked(args, kwargs):
-    """The arguments whose classes want to handle a call themselves (overrides.pyx), such as what fx traces with."""
-    values = []
-    for one in (*args, *kwargs.values()):
-        values += one if isinstance(one, (list, tuple)) else [one]
-    return overloaded_arguments(values)
-
-
-def _same(value, default):
-    """Is a value the default? Tensors are never asked whether they are equal."""
-    return value is default or (type(value) is type(default) and value == default)
 
 
 def names_of(op):
@@ -330,7 +250,11 @@ class OpNamespace:
             raise AttributeError(name)
         if name not in _index().get(self.name, ()):
             names = sorted(_index().get(self.name, ()))
-            known = f"there are {len(names)}, such as {', '.join(names[:3])}" if names else "it is empty"
+            known = (
+                f"there are {len(names)}, such as {', '.join(names[:3])}"
+                if names
+                else "it is empty"
+            )
             raise AttributeError(f"ops.{self.name} has no op {name!r}; {known}")
         return packet(self.name, name)
 
@@ -343,7 +267,10 @@ class OpNamespace:
 
 PACKETS: dict = {}  # (namespace, name): OpOverloadPacket
 NAMESPACES: dict = {}  # name: OpNamespace
-INDEX: dict = {"size": 0, "names": {}}  # names of `size` ops. namespace: {name: {overload: function -> op}}
+INDEX: dict = {
+    "size": 0,
+    "names": {},
+}  # names of `size` ops. namespace: {name: {overload: function -> op}}
 
 
 def _index():

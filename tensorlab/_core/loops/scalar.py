@@ -287,7 +287,9 @@ def loops_header(source, name, known=None):
     for op in declarations(source):
         types = {dtype: loop_type(op, dtype) for dtype in TYPES if op.expression(dtype) is not None}
         loops += [loop(op, dtype) for dtype in dict.fromkeys(types.values())]
-        entries = [f"[{CODES[given]}] = {op.identifier}_loop_{dtype}" for given, dtype in types.items()]
+        entries = [
+            f"[{CODES[given]}] = {op.identifier}_loop_{dtype}" for given, dtype in types.items()
+        ]
         rows.append(f'    {{"{op.name}", {{{", ".join(entries)}}}}},')
     if not loops:
         return None

@@ -83,6 +83,11 @@ COMPILED_FUNCTION = type(writes_to)  # of Cython; tensorlab has thousands
 _PLAIN_BASES = frozenset((object, dict, list, tuple, int, float, str, bytes))
 
 
+# Modules of decorators such as no_grad(), of what a call of a compiled module goes to, and of ops by name.
+CONSTANTS = (
+    *("tensorlab.autograd.grad_mode", "tensorlab.compiler.replay"),
+    "tensorlab._core.dispatch.overloads",
+)
 # Modules of a program that hold ops in Cython (utils/cython_extension.py): what their functions do, ops do.
 EXTENSIONS: set = set()
 
@@ -106,8 +111,7 @@ def kind_of(value):
         return kind_of_class(value)
     if issubclass(cls, types.ModuleType):
         return "module"
-    # a decorator such as no_grad(), or what a call of a compiled module goes to
-    if cls.__module__ in ("tensorlab.autograd.grad_mode", "tensorlab.compiler.replay"):
+    if cls.__module__ in CONSTANTS:
         return "constant"
     if is_of_tensorlab(cls.__module__) and not is_python_class(cls):
         raise Unknown(f"a {cls.__module__}.{cls.__qualname__}")

@@ -118,5 +118,5 @@ class TensorEffects:
 
 
 def is_of_op(node):
-    """Whether a Function's node is that of a program's op (library/): its calls are traced on meta, as those of other ops."""
+    """Whether a Function's node is that of a program's op (library/), which is traced on meta as other ops are."""
     return getattr(type(node)._function, "records_op", False)

@@ -9,7 +9,9 @@ __all__ = ["pin_memory", "pinning"]
 
 
 def pin_memory(data, device=None):
-    """Return a batch with its tensors pinned; other things as they are. An object with `pin_memory()` does it itself."""
+    """Return a batch with its tensors pinned; other things as they are. An object with
+    `pin_memory()` does it itself.
+    """
     if isinstance(data, Tensor) or hasattr(data, "pin_memory"):
         return data.pin_memory()
     if isinstance(data, Mapping):

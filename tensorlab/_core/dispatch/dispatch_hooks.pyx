@@ -10,21 +10,30 @@ share, and one for each mode that is entered. What they are told is an OpOverloa
 the op again, in the layers below.
 """
 
+from tensorlab._core.state.modes cimport active_layers, entered_layers as entered_count
+from tensorlab._core.tensor cimport TensorBase
+
 from tensorlab._core.dispatch.layers import Layer, entered_layers, handle_class
-from tensorlab._core.dispatch.overloads import overload_of
-from tensorlab._core.tensor import TensorBase
+from tensorlab._core.dispatch.overloads import OVERLOADS, overload_of
 
 HOOK = "__torch_dispatch__"
-RULES: dict = {}  # (op, class of a mode or of tensors): what is called in place of its hook (library/)
+RULES: dict = {}  # (op, class of a mode or of tensors): what is called instead of its hook (library/)
 
 
 def tensors_of(arguments):
     """The tensors among the arguments of a call, those in lists included."""
+    cdef list found = []
+    collect(arguments, found)
+    return found
+
+
+cdef int collect(object arguments, list found) except -1:
     for one in arguments:
         if isinstance(one, TensorBase):
-            yield one
+            found.append(one)
         elif isinstance(one, (tuple, list)):
-            yield from tensors_of(one)
+            collect(one, found)
+    return 0
 
 
 def has_hook(cls):
@@ -34,7 +43,9 @@ def has_hook(cls):
 
 def hooked_types(arguments):
     """The classes with a hook among the arguments, in the order in which they are asked: subclasses first."""
-    found = []
+    cdef list found = []
+    if active_layers == entered_count:              # no tensor of such a class is alive
+        return ()
     for one in tensors_of(arguments):
         cls = type(one)
         if cls not in found and has_hook(cls):
@@ -94,7 +105,7 @@ class ModeLayer(Layer):
         self.mode = mode
 
     def call(self, op, arguments):
-        func = overload_of(op)
+        func = OVERLOADS.get(op) or overload_of(op)
         args, kwargs = func.call_of(arguments)
         types = hooked_types(arguments)
         rule = RULES and rule_of(op, type(self.mode))
