@@ -17,6 +17,7 @@ import weakref
 
 from tensorlab._core.device import device as Device
 from tensorlab._core.device import get_default
+from tensorlab._core.dispatch.dispatch import shares_storage
 from tensorlab._core.dispatch.facets import reads_values
 from tensorlab._core.dispatch.overrides import disabled_tensor_function
 from tensorlab._tensor import Tensor
@@ -191,12 +192,12 @@ class FakeTensorMode(TorchDispatchMode):
             raise DataDependentOutputException(func)
         devices: list = []
         explicit: list = []
-        memories: list = []
+        fakes: list = []
 
         def on_meta(one):
             if isinstance(one, FakeTensor):
                 devices.append(one.fake_device)
-                memories.append(one)
+                fakes.append(one)
                 return one.elem
             if isinstance(one, Tensor):
                 return self.real_on_meta(one, func)
@@ -220,13 +221,12 @@ class FakeTensorMode(TorchDispatchMode):
                 func(*args, **kwargs)  # a fake is laid out as what it holds
             return return_and_correct_aliasing(func, args, kwargs, None)
         device = explicit[0] if explicit else devices[0] if devices else get_default()
-        shares = func.is_view and memories
 
         def wrapped(one):
             if not isinstance(one, Tensor) or isinstance(one, FakeTensor):
                 return one
-            memory = memories[0].memory if shares else None
-            return FakeTensor(self, one, device, memory)
+            shared = (x.memory for x in fakes if shares_storage(x.elem, one))
+            return FakeTensor(self, one, device, next(shared, None))
 
         return tree_map(wrapped, out)
 
