@@ -69,7 +69,6 @@ cdef inline char* memory_of(TensorBase x) except? NULL nogil:
         refuse_device(x)
     return x.data_
 
-cdef int refuse_meta() except -1
 cdef int refuse_device(TensorBase x) except -1 with gil
 cdef object tensor_class
 cdef int add_foreign_class(object cls) except -1

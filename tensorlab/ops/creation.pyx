@@ -15,7 +15,7 @@ from tensorlab._core.tensor cimport TensorBase, pending_tensor
 from tensorlab.ops.factories cimport (
     apply_flags, check_layout, check_out, device_beside, device_or_default, dtype_beside,
     dtype_or_default, factory_sizes, given_size, factory_result, like_result, place_beside,
-    start_out, strided_result
+    read_number, start_out, strided_result
 )
 from tensorlab.ops.filling cimport FILL_, ZERO_, check_number, fill_number, fill_zero
 from tensorlab.ops.memory_formats cimport format_strides
@@ -135,29 +135,13 @@ def ones(*sizes, size=None, out=None, dtype=None, layout=None, device=None,
     return apply_flags(made, requires_grad, "ones")
 
 
-cdef object read_fill_value(object value, str where):
-    """The Python number in a number or a 0-d tensor."""
-    cdef object number
-    if PyFloat_CheckExact(value) or PyLong_CheckExact(value):
-        return value
-    if isinstance(value, TensorBase):
-        if (<TensorBase>value).ndim_ != 0:
-            raise TypeError(f"{where}: fill_value must be a number, not a tensor of shape "
-                            f"{tuple(value.shape)}")
-        return value.item()
-    number = as_number(value)
-    if number is None:
-        raise TypeError(f"{where}: fill_value must be a number, not {type(value).__name__}")
-    return number
-
-
 cdef Op FULL = Op("full(int[] size, Scalar fill_value, *, ScalarType? dtype=None, "
                   "Device? device=None) -> Tensor",
                   fills_with="fill_value")
 
 @FULL.infer
 def full_infer(size, fill_value, dtype, device):
-    cdef object value = read_fill_value(fill_value, "full")
+    cdef object value = read_number(fill_value, "fill_value", "full", False)
     cdef int default = number_dtype(value) if dtype is None else NO_DTYPE
     cdef TensorBase out = factory_result(size, dtype, default, device, "full")
     check_number(value, out.dtype_, "full")
@@ -165,7 +149,7 @@ def full_infer(size, fill_value, dtype, device):
 
 @FULL.kernel
 def full_kernel(TensorBase out, size, fill_value, dtype, device):
-    fill_number(out, read_fill_value(fill_value, "full"), "full")
+    fill_number(out, read_number(fill_value, "fill_value", "full", False), "full")
 
 cdef object full_size(object size, str where):
     if not isinstance(size, (tuple, list)):
@@ -192,7 +176,7 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None,
     >>> tensorlab.full((2,), 7)
     tensor([7, 7])
     """
-    cdef object value = read_fill_value(fill_value, "full")
+    cdef object value = read_number(fill_value, "fill_value", "full", False)
     size = full_size(size, "full")
     check_layout(layout, "full")
     if out is None:
@@ -209,7 +193,7 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, bint requires_grad
                   pin_memory=False):
     """A 0-d tensor with the value of a number, of the default floating type unless `dtype` is
     given."""
-    cdef object value = read_fill_value(s, "scalar_tensor")
+    cdef object value = read_number(s, "s", "scalar_tensor", False)
     check_layout(layout, "scalar_tensor")
     if dtype is None:
         dtype = dtype_object(default_float())
@@ -303,12 +287,12 @@ def ones_like_kernel(TensorBase out, x, dtype, device, memory_format):
 @FULL_LIKE.infer
 def full_like_infer(TensorBase x, fill_value, dtype, device, memory_format):
     cdef TensorBase out = like_result(x, dtype, device, memory_format, "full_like")
-    check_number(read_fill_value(fill_value, "full_like"), out.dtype_, "full_like")
+    check_number(read_number(fill_value, "fill_value", "full_like", False), out.dtype_, "full_like")
     return out
 
 @FULL_LIKE.kernel
 def full_like_kernel(TensorBase out, x, fill_value, dtype, device, memory_format):
-    fill_number(out, read_fill_value(fill_value, "full_like"), "full_like")
+    fill_number(out, read_number(fill_value, "fill_value", "full_like", False), "full_like")
 
 
 def empty_like(TensorBase input not None, *, dtype=None, layout=None, device=None,
@@ -414,7 +398,7 @@ def full_like(TensorBase input not None, fill_value, *, dtype=None, layout=None,
     tensor([[7., 7.],
             [7., 7.]])
     """
-    cdef object value = read_fill_value(fill_value, "full_like")
+    cdef object value = read_number(fill_value, "fill_value", "full_like", False)
     check_layout(layout, "full_like")
     return apply_flags(run_5(FULL_LIKE, input, value, dtype, device, memory_format),
                        requires_grad, "full_like")
@@ -465,12 +449,12 @@ def new_ones_kernel(TensorBase out, x, size, dtype, device):
 @NEW_FULL.infer
 def new_full_infer(TensorBase x, size, fill_value, dtype, device):
     cdef TensorBase out = new_result(x, size, dtype, device, "new_full")
-    check_number(read_fill_value(fill_value, "new_full"), out.dtype_, "new_full")
+    check_number(read_number(fill_value, "fill_value", "new_full", False), out.dtype_, "new_full")
     return out
 
 @NEW_FULL.kernel
 def new_full_kernel(TensorBase out, x, size, fill_value, dtype, device):
-    fill_number(out, read_fill_value(fill_value, "new_full"), "new_full")
+    fill_number(out, read_number(fill_value, "fill_value", "new_full", False), "new_full")
 
 @NEW_EMPTY_STRIDED.infer
 def new_empty_strided_infer(TensorBase x, size, stride, dtype, device):
@@ -539,7 +523,7 @@ def new_ones(TensorBase self not None, *sizes, size=None, dtype=None, layout=Non
 def new_full(TensorBase self not None, size, fill_value, *, dtype=None, layout=None,
              device=None, bint requires_grad=False, pin_memory=False):
     """`full` of the dtype of `self`."""
-    cdef object value = read_fill_value(fill_value, "new_full")
+    cdef object value = read_number(fill_value, "fill_value", "new_full", False)
     size = full_size(size, "new_full")
     check_layout(layout, "new_full")
     return apply_flags(run_5(NEW_FULL, self, size, value, dtype, device), requires_grad, "new_full")

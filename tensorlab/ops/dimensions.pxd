@@ -4,7 +4,6 @@ from tensorlab._core.graph.graph cimport should_record
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase, takes_part
 
-cdef TensorBase permute_to(TensorBase x, const int* order)
 cdef TensorBase unsqueeze_dim(TensorBase x, int dim)
 cdef TensorBase expand_to(TensorBase x, int ndim, const ssize* sizes)
 cdef int read_dims(object dims, int ndim, int* out, str where) except -1

@@ -15,15 +15,16 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph.graph cimport dim_of, ndim_of
 from tensorlab._core.layout cimport plain_ints, shape_text, ssize, wrap_dim
-from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.loops.iterator cimport plain_as
 from tensorlab._core.loops.parallel cimport NOGIL_WORK
 from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
 from tensorlab.ops.dim_iterator cimport STRIP, DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
 from tensorlab.ops.reduction_iterator cimport Reducer, read_dims, reduced_result, run_reduction
-from tensorlab.ops.reductions cimport keep_dims, set_reducer, share_among, to_sources
+from tensorlab.ops.reductions cimport keep_dims, set_reducer, share_among
 
 from tensorlab import return_types
 from tensorlab.errors import DimensionError, DTypeError, ShapeError
+from tensorlab.ops.reductions import one_chosen_derivative
 
 cdef enum:
     LANES = 64
@@ -152,13 +153,6 @@ cdef int smallest_into(TensorBase out, TensorBase x, unsigned int mask) except -
     """The smallest elements, likewise."""
     return run_reduction(&min_reducers[kernel_dtype(x.dtype_)], out, x, mask, None, NULL, 0)
 
-cdef object split_over_ties(TensorBase grad, TensorBase x, TensorBase out, object dim, bint keepdim):
-    """The gradient of an extreme: equal shares for all elements that are equal to it."""
-    grad = keep_dims(grad, x.shape, dim, keepdim)
-    mask = keep_dims(out, x.shape, dim, keepdim) == x
-    return (grad * mask) / mask.sum(dim, True)
-
-
 # ---------------------------------------------------------------- amax
 cdef Op AMAX = Op("amax(Tensor x, int[] dim=[], bool keepdim=False) -> Tensor")
 
@@ -171,8 +165,10 @@ def amax_kernel(TensorBase out, TensorBase x, dim, keepdim):
     largest_into(out, x, read_dims(dim, x.ndim_, "amax"))
 
 @AMAX.derivative("x")
-def amax_derivative(grad, x, out, dim, keepdim):
-    return split_over_ties(grad, x, out, dim, keepdim)
+def amax_derivative(grad, x, out, dim, keepdim):        # equal shares for all elements that are equal to the extreme
+    grad = keep_dims(grad, x.shape, dim, keepdim)
+    mask = keep_dims(out, x.shape, dim, keepdim) == x
+    return (grad * mask) / mask.sum(dim, True)
 
 def amax(TensorBase input not None, dim=(), bint keepdim=False, *, out=None):
     """Largest element, of all or along dimensions. Its gradient is shared equally by all elements that are the largest.
@@ -211,9 +207,7 @@ def amin_infer(TensorBase x, dim, bint keepdim):
 def amin_kernel(TensorBase out, TensorBase x, dim, keepdim):
     smallest_into(out, x, read_dims(dim, x.ndim_, "amin"))
 
-@AMIN.derivative("x")
-def amin_derivative(grad, x, out, dim, keepdim):
-    return split_over_ties(grad, x, out, dim, keepdim)
+AMIN.derivative("x")(amax_derivative)
 
 def amin(TensorBase input not None, dim=(), bint keepdim=False, *, out=None):
     """Smallest element, of all or along dimensions; see `amax`.
@@ -387,13 +381,6 @@ cdef int choose(TensorBase values, TensorBase indices, TensorBase x, int dim, bi
     add_operand(&iter, indices, dim if keepdim else -1, INT64, True)
     return dim_apply(&iter, min_loops[kernel] if is_min else max_loops[kernel], NULL, 32768)
 
-cdef object to_chosen(object grad, object x_shape, int dim, object indices, bint keepdim):
-    """The gradient of the chosen elements, reduced along `dim`."""
-    if keepdim or len(x_shape) == 0:
-        return to_sources(grad, x_shape, dim, indices)
-    return to_sources(grad.unsqueeze(dim), x_shape, dim, indices.unsqueeze(dim))
-
-
 # ---------------------------------------------------------------- max
 cdef Op MAX = Op("max(Tensor x) -> Tensor", node="MaxBackward1")
 cdef Op MAX_DIM = Op("max_dim(Tensor x, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
@@ -419,9 +406,7 @@ def max_dim_kernel(TensorBase values, TensorBase indices, TensorBase x, dim, bin
 def max_derivative(grad, x, out):
     return share_among((x == out) | (x != x), grad)     # where the maximum is nan, the nans share it
 
-@MAX_DIM.derivative("x")
-def max_dim_derivative(grads, indices, x_shape, dim, keepdim):
-    return to_chosen(grads[0], x_shape, dim, indices, keepdim)
+MAX_DIM.derivative("x")(one_chosen_derivative)
 
 cdef object max_or_min(str where, TensorBase x, object dim, bint keepdim, object out, bint is_min):
     """The three forms of max and min."""
@@ -485,13 +470,9 @@ def min_dim_infer(TensorBase x, dim, bint keepdim):
 def min_dim_kernel(TensorBase values, TensorBase indices, TensorBase x, dim, bint keepdim):
     choose(values, indices, x, dim_of(dim, x, "min"), keepdim, True)
 
-@MIN.derivative("x")
-def min_derivative(grad, x, out):
-    return share_among((x == out) | (x != x), grad)
+MIN.derivative("x")(max_derivative)
 
-@MIN_DIM.derivative("x")
-def min_dim_derivative(grads, indices, x_shape, dim, keepdim):
-    return to_chosen(grads[0], x_shape, dim, indices, keepdim)
+MIN_DIM.derivative("x")(one_chosen_derivative)
 
 def min(TensorBase input not None, dim=None, bint keepdim=False, *, other=None, out=None):
     """Smallest element of all; or along a dimension, with its index; or the smaller of two tensors. See `max`.
@@ -538,16 +519,14 @@ def argmin_kernel(TensorBase out, TensorBase x, dim, bint keepdim):
     index_of_extreme(out, x, dim, keepdim, True)
 
 cdef int index_of_extreme(TensorBase out, TensorBase x, object dim, bint keepdim, bint is_min) except -1:
-    cdef TensorBase row = x
+    cdef TensorBase row
     cdef void* data[3]
     cdef char[MAX_ITEMSIZE] value                       # only its place is wanted
     cdef int kernel = kernel_dtype(x.dtype_)
     cdef dim_loop loop = min_loops[kernel] if is_min else max_loops[kernel]
     if dim is not None:
         return choose(empty_beside(x, x.dtype_, out.ndim_, out.sizes), out, x, wrap_dim(dim, x.ndim_), keepdim, is_min)
-    if not x.is_contiguous_ or x.dtype_ != kernel:
-        row = empty_beside(x, kernel, x.ndim_, x.sizes)
-        copy_into(row, x)
+    row = plain_as(x, kernel)
     data[0], data[1], data[2] = memory_of(row), value, memory_of(out)
     if row.numel_ < NOGIL_WORK:
         loop(data, row.numel_, NULL)

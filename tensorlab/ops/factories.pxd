@@ -5,6 +5,7 @@ from tensorlab._core.tensor cimport TensorBase
 
 # arguments, as the public functions read them
 cdef object given_size(tuple given, object size, str where)
+cdef object read_number(object given, str name, str where, bint is_bound)
 cdef int check_named_layout(object layout, str where) except -1
 cdef object named_dtype(object dtype)
 cdef object default_device()

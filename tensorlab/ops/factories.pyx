@@ -5,8 +5,11 @@ the call. The op's kernel starts a new tensor and fills it. With `out` there is 
 the caller's is checked, resized and then filled by an op in place, or, where there is none that
 fills it so, the result is copied to it.
 """
+from cpython.float cimport PyFloat_CheckExact
+from cpython.long cimport PyLong_CheckExact
+
 from tensorlab._core.dispatch.operands cimport (
-    refuse_internal_overlap, resize_tensor, same_numbers
+    as_number, refuse_internal_overlap, resize_tensor, same_numbers
 )
 from tensorlab._core.dtypes cimport default_float, dtype_code, dtype_object, is_differentiable
 from tensorlab._core.graph.graph cimport should_record
@@ -37,6 +40,22 @@ cdef object given_size(tuple given, object size, str where):
         raise TypeError(f"{where}: a size is needed, as in {where}(2, 3); {where}(()) makes a "
                         f"0-d tensor")
     return plain_ints(given)
+
+
+cdef object read_number(object given, str name, str where, bint is_bound):
+    """The Python number in a number or a 0-d tensor. A larger tensor is an error of its shape if it was given as a bound."""
+    cdef object number
+    if PyFloat_CheckExact(given) or PyLong_CheckExact(given):
+        return given
+    if isinstance(given, TensorBase):
+        if (<TensorBase>given).ndim_ != 0:
+            raise (ShapeError if is_bound else TypeError)(
+                f"{where}: {name} must be a number or a 0-d tensor, not of shape {tuple(given.shape)}")
+        return given.item()
+    number = as_number(given)
+    if number is None:
+        raise TypeError(f"{where}: {name} must be a number, not {type(given).__name__}")
+    return number
 
 
 cdef int check_named_layout(object layout, str where) except -1:

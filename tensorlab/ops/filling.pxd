@@ -6,7 +6,6 @@ from tensorlab._core.tensor cimport TensorBase
 
 cdef Op FILL_, ZERO_
 
-cdef object zeros_in_place_of(object grad)
 cdef int fill_zero(TensorBase x) except -1
 cdef TensorBase zeros_tensor(int dtype, int ndim, const ssize* sizes)
 cdef int refuse_negative(int ndim, const ssize* sizes) except -1

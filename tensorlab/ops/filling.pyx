@@ -104,7 +104,7 @@ cdef OpNode start_overlapping(Op op, TensorBase x, tuple arguments):
         pointers[i] = <PyObject*>arguments[i]
         wanted = wanted or (isinstance(<object>pointers[i], TensorBase) and needs_grad(<TensorBase>pointers[i]))
     wanted = wanted and thread_state().grad_enabled
-    check_inplace(x, wanted, op.name + "_")
+    check_inplace(x, wanted, inplace_op(op).name)
     return begin_record(op, pointers, n) if wanted else None
 
 
@@ -117,16 +117,14 @@ cdef int warn_if_expanded(TensorBase x, str where) except -1:
 
 
 # ---------------------------------------------------------------- fill_ and zero_
-cdef object zeros_in_place_of(object grad):
+def zeros_in_place_of(grad):
     """The gradient of what is overwritten: zeros in the layout of `grad`, a constant to autograd."""
     return run_1(ZERO, grad.detach())
 
 cdef Op FILL = Op("fill(Tensor x, Scalar value) -> Tensor", aten="fill.Scalar",
                   fills_with="value")
 
-@FILL.derivative("x")
-def fill_derivative_x(grad):
-    return zeros_in_place_of(grad)
+FILL.derivative("x")(zeros_in_place_of)
 
 @FILL.derivative("value")
 def fill_derivative_value(grad):
@@ -220,10 +218,7 @@ def fill(TensorBase input not None, value):
 cdef Op ZERO = Op("zero(Tensor x) -> Tensor",
                   fills_with=0)
 
-@ZERO.derivative("x")
-def zero_derivative(grad):
-    return zeros_in_place_of(grad)
-
+ZERO.derivative("x")(zeros_in_place_of)
 
 cdef Op ZERO_ = inplace_op(ZERO)
 

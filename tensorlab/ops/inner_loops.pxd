@@ -36,9 +36,27 @@ cdef inline total sum_short(total* x, ssize n) noexcept nogil:
         result += x[i]
     return result
 
+cdef inline void fold_to_few(total* few, const total* lane) noexcept nogil:
+    """LANES running sums become FEW."""
+    cdef int k
+    for k in range(FEW):
+        few[k] = (lane[k] + lane[k + 16]) + (lane[k + 32] + lane[k + 48])
+
+cdef inline total sum_few(total* few) noexcept nogil:
+    """FEW running sums become one."""
+    cdef int k
+    for k in range(8):                  # four loops of constant length: they stay in registers
+        few[k] += few[k + 8]
+    for k in range(4):
+        few[k] += few[k + 4]
+    for k in range(2):
+        few[k] += few[k + 2]
+    return few[0] + few[1]
+
 cdef inline total sum_block(total* x, ssize n) noexcept nogil:
     """LANES running sums, then FEW of them, then one."""
     cdef total[LANES] lane
+    cdef total[FEW] few                 # an array of its own stays in registers
     cdef ssize i = 0
     cdef int k
     for k in range(LANES):
@@ -47,19 +65,12 @@ cdef inline total sum_block(total* x, ssize n) noexcept nogil:
         for k in range(LANES):
             lane[k] += x[i + k]
         i += LANES
-    for k in range(FEW):
-        lane[k] = (lane[k] + lane[k + 16]) + (lane[k + 32] + lane[k + 48])
+    fold_to_few(few, lane)
     while i + FEW <= n:
         for k in range(FEW):
-            lane[k] += x[i + k]
+            few[k] += x[i + k]
         i += FEW
-    for k in range(8):                  # four loops of constant length: they stay in registers
-        lane[k] += lane[k + 8]
-    for k in range(4):
-        lane[k] += lane[k + 4]
-    for k in range(2):
-        lane[k] += lane[k + 2]
-    return (lane[0] + lane[1]) + sum_short(x + i, n - i)
+    return sum_few(few) + sum_short(x + i, n - i)
 
 cdef inline total pairwise_sum(total* x, ssize n) noexcept nogil:
     """The sum of n elements; halves of long runs are summed separately (pairwise summation)."""
@@ -74,9 +85,12 @@ cdef inline total pairwise_sum(total* x, ssize n) noexcept nogil:
 cdef inline real sum_of_products(real* x, real* y, ssize n) noexcept nogil:
     """The dot product of two runs of n elements."""
     cdef real[LANES] lane
+    cdef real[FEW] few
+    cdef real total = 0
     cdef ssize i = 0
-    cdef int k, half = LANES // 2
-    cdef real rest = 0
+    cdef int k
+    for k in range(FEW):
+        few[k] = 0
     if n >= LANES:
         for k in range(LANES):
             lane[k] = 0
@@ -84,15 +98,45 @@ cdef inline real sum_of_products(real* x, real* y, ssize n) noexcept nogil:
             for k in range(LANES):
                 lane[k] += x[i + k] * y[i + k]
             i += LANES
-        while half > 0:
-            for k in range(half):
-                lane[k] += lane[k + half]
-            half //= 2
-        rest = lane[0]
+        fold_to_few(few, lane)
+    while i + FEW <= n:
+        for k in range(FEW):
+            few[k] += x[i + k] * y[i + k]
+        i += FEW
+    if n >= FEW:
+        total = sum_few(few)
     while i < n:
-        rest += x[i] * y[i]
+        total += x[i] * y[i]
         i += 1
-    return rest
+    return total
+
+cdef inline real sum_of_squares(real* x, real centre, ssize n) noexcept nogil:
+    """The squares of the distances from `centre`, added up."""
+    cdef real[LANES] lane
+    cdef real[FEW] few
+    cdef real total = 0
+    cdef ssize i = 0
+    cdef int k
+    for k in range(FEW):
+        few[k] = 0
+    if n >= LANES:
+        for k in range(LANES):
+            lane[k] = 0
+        while i + LANES <= n:
+            for k in range(LANES):
+                lane[k] += (x[i + k] - centre) * (x[i + k] - centre)
+            i += LANES
+        fold_to_few(few, lane)
+    while i + FEW <= n:
+        for k in range(FEW):
+            few[k] += (x[i + k] - centre) * (x[i + k] - centre)
+        i += FEW
+    if n >= FEW:
+        total = sum_few(few)
+    while i < n:
+        total += (x[i] - centre) * (x[i] - centre)
+        i += 1
+    return total
 
 cdef inline real largest(real* x, ssize n) noexcept nogil:
     """The largest element; nan is passed over."""

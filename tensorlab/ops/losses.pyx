@@ -18,10 +18,10 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.graph.graph cimport should_record
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
 from tensorlab._core.loops.conversion cimport convert
-from tensorlab._core.loops.iterator cimport copy_into, plain_result, put_back
+from tensorlab._core.loops.iterator cimport copy_as, plain_result, put_back
 from tensorlab._core.state.modes cimport active_layers
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, make_size, memory_of, result_beside
-from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, add_point_operand, dim_apply, start_iterator
+from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, add_point_operand, dim_apply, dim_loop, start_iterator
 from tensorlab.ops.reductions cimport sum_to
 from tensorlab.ops.inner_loops cimport exp_shifted, largest, pairwise_sum
 from tensorlab.ops.softmax cimport SOFTMAX_BACKWARD
@@ -84,8 +84,7 @@ cdef Targets read_targets(str where, TensorBase x, TensorBase target, TensorBase
     cdef int64_t* classes
     read.dim = 0 if x.ndim_ == 1 else 1
     count = x.sizes[read.dim]
-    read.classes = empty_beside(target, INT64, target.ndim_, target.sizes)
-    copy_into(read.classes, target)
+    read.classes = copy_as(target, INT64)
     classes = <int64_t*>memory_of(read.classes)
     for i in range(target.numel_):
         if classes[i] != ignore_index and (classes[i] < 0 or classes[i] >= count):
@@ -217,19 +216,13 @@ cdef object chosen_from(TensorBase x, TensorBase target, object ignore_index):
 
 
 # ---------------------------------------------------------------- nll_loss
-cdef void nll_loop(void** data, ssize n, ClassParameters* parameters, real* as_this) noexcept nogil:
-    cdef real* loss = <real*>data[0]
+cdef void nll_loop(real** data, ssize n, ClassParameters* parameters) noexcept nogil:
+    cdef real* loss = data[0]
     cdef ssize at = (<int64_t*>data[2])[0] * parameters.class_stride * item_size[parameters.dtype]
     loss[0] = 0
-    if (<real*>data[3])[0] != 0:
+    if data[3][0] != 0:
         convert(loss, FLOAT64 if real is double else FLOAT32, 1, <char*>data[1] + at, parameters.dtype, 1, 1)
-        loss[0] *= -(<real*>data[3])[0]
-
-cdef void nll_loop_float(void** data, ssize n, void* parameters) noexcept nogil:
-    nll_loop[float](data, n, <ClassParameters*>parameters, NULL)
-
-cdef void nll_loop_double(void** data, ssize n, void* parameters) noexcept nogil:
-    nll_loop[double](data, n, <ClassParameters*>parameters, NULL)
+        loss[0] *= -data[3][0]
 
 cdef Op NLL_LOSS = Op("nll_loss(Tensor x, Tensor target, Tensor? weight=None, *, int ignore_index=-100, str reduction=\"mean\") "
                       "-> Tensor", aten=None, checks_values=True)
@@ -254,7 +247,7 @@ def nll_loss_kernel(TensorBase out, TensorBase x, TensorBase target, TensorBase 
     add_point_operand(&iter, x, targets.dim)
     add_operand(&iter, targets.classes, -1, INT64, False)
     add_operand(&iter, targets.weights, -1, losses.dtype_, False)
-    dim_apply(&iter, nll_loop_double if is_double(losses.dtype_) else nll_loop_float, &parameters, GRAIN)
+    dim_apply(&iter, <dim_loop>nll_loop[double] if is_double(losses.dtype_) else <dim_loop>nll_loop[float], &parameters, GRAIN)
     reduce_losses(out, losses, reduction, scale_of(reduction, targets.total))
 
 
@@ -292,17 +285,11 @@ def nll_loss(TensorBase input not None, TensorBase target not None, TensorBase w
 
 
 # ---------------------------------------------------------------- nll_loss_backward
-cdef void nll_backward_loop(void** data, ssize n, real scale) noexcept nogil:
-    cdef real* out = <real*>data[0]
+cdef void nll_backward_loop(real** data, ssize n, ClassParameters* parameters) noexcept nogil:
+    cdef real* out = data[0]
     for i in range(n):
         out[i] = 0
-    out[(<int64_t*>data[2])[0]] = -(<real*>data[1])[0] * (<real*>data[3])[0] * scale
-
-cdef void nll_backward_loop_float(void** data, ssize n, void* parameters) noexcept nogil:
-    nll_backward_loop[float](data, n, <float>(<ClassParameters*>parameters).scale)
-
-cdef void nll_backward_loop_double(void** data, ssize n, void* parameters) noexcept nogil:
-    nll_backward_loop[double](data, n, (<ClassParameters*>parameters).scale)
+    out[(<int64_t*>data[2])[0]] = -data[1][0] * data[3][0] * <real>parameters.scale
 
 cdef Op NLL_LOSS_BACKWARD = Op("nll_loss_backward(Tensor grad, Tensor target, Tensor? weight, int[] sizes, "
                                "int ignore_index, str reduction) -> Tensor")
@@ -331,7 +318,8 @@ def nll_loss_backward_kernel(TensorBase out, TensorBase grad, TensorBase target,
     add_operand(&iter, spread_over(grad, target), -1, kernel, False)
     add_operand(&iter, targets.classes, -1, INT64, False)
     add_operand(&iter, targets.weights, -1, kernel, False)
-    dim_apply(&iter, nll_backward_loop_double if is_double(kernel) else nll_backward_loop_float, &parameters, GRAIN)
+    dim_apply(&iter, <dim_loop>nll_backward_loop[double] if is_double(kernel) else <dim_loop>nll_backward_loop[float],
+              &parameters, GRAIN)
 
 
 @NLL_LOSS_BACKWARD.derivative("grad")
@@ -340,27 +328,19 @@ def nll_loss_backward_derivative(TensorBase grad, target, weight, ignore_index, 
 
 
 # ---------------------------------------------------------------- cross_entropy
-cdef void cross_entropy_loop(void** data, ssize n, ClassParameters* parameters,
-                             real* as_this) noexcept nogil:
+cdef void cross_entropy_loop(real** data, ssize n, ClassParameters* parameters) noexcept nogil:
     """The loss of a sample, and (over x's scratch copy or in the last operand) the softmax."""
-    cdef real* x = <real*>data[0]
-    cdef real* probabilities = <real*>data[4]       # the last operand, or the scratch memory
-    cdef real shift = largest(x, n), total, factor, weight = (<real*>data[3])[0]
+    cdef real* x = data[0]
+    cdef real* probabilities = data[4]              # the last operand, or the scratch memory
+    cdef real shift = largest(x, n), total, factor, weight = data[3][0]
     cdef int64_t target = (<int64_t*>data[2])[0]
     exp_shifted(probabilities, x, shift, n)
     total = pairwise_sum(probabilities, n)
-    (<real*>data[1])[0] = (
-        weight * (tl_math.log(total) + (shift - x[target])) if weight != 0 else <real>0)
+    data[1][0] = weight * (tl_math.log(total) + (shift - x[target])) if weight != 0 else <real>0
     if parameters.keeps_softmax:
         factor = 1 / total
         for i in range(n):
             probabilities[i] *= factor
-
-cdef void cross_entropy_loop_float(void** data, ssize n, void* parameters) noexcept nogil:
-    cross_entropy_loop[float](data, n, <ClassParameters*>parameters, NULL)
-
-cdef void cross_entropy_loop_double(void** data, ssize n, void* parameters) noexcept nogil:
-    cross_entropy_loop[double](data, n, <ClassParameters*>parameters, NULL)
 
 # keeps_softmax: whether the second result is wanted, which is empty otherwise. Without it there is no gradient.
 cdef Op CROSS_ENTROPY = Op("cross_entropy(Tensor x, Tensor target, Tensor? weight=None, *, int ignore_index=-100, "
@@ -397,7 +377,8 @@ def cross_entropy_kernel(TensorBase out, TensorBase probabilities, TensorBase x,
         add_operand(&iter, probabilities, targets.dim, kernel, True)
     else:
         iter.scratch = x.sizes[targets.dim] * item_size[kernel]
-    dim_apply(&iter, cross_entropy_loop_double if is_double(kernel) else cross_entropy_loop_float, &parameters, GRAIN)
+    dim_apply(&iter, <dim_loop>cross_entropy_loop[double] if is_double(kernel) else <dim_loop>cross_entropy_loop[float],
+              &parameters, GRAIN)
     reduce_losses(out, losses, reduction, scale_of(reduction, targets.total))
 
 
@@ -498,19 +479,13 @@ def cross_entropy(TensorBase input not None, TensorBase target not None, TensorB
 
 
 # ---------------------------------------------------------------- cross_entropy_backward
-cdef void cross_entropy_backward_loop(void** data, ssize n, real scale) noexcept nogil:
-    cdef real* out = <real*>data[0]
-    cdef real* probabilities = <real*>data[1]
-    cdef real factor = (<real*>data[2])[0] * (<real*>data[4])[0] * scale
+cdef void cross_entropy_backward_loop(real** data, ssize n, ClassParameters* parameters) noexcept nogil:
+    cdef real* out = data[0]
+    cdef real* probabilities = data[1]
+    cdef real factor = data[2][0] * data[4][0] * <real>parameters.scale
     for i in range(n):
         out[i] = probabilities[i] * factor
     out[(<int64_t*>data[3])[0]] -= factor
-
-cdef void cross_entropy_backward_loop_float(void** data, ssize n, void* parameters) noexcept nogil:
-    cross_entropy_backward_loop[float](data, n, <float>(<ClassParameters*>parameters).scale)
-
-cdef void cross_entropy_backward_loop_double(void** data, ssize n, void* parameters) noexcept nogil:
-    cross_entropy_backward_loop[double](data, n, (<ClassParameters*>parameters).scale)
 
 cdef Op CROSS_ENTROPY_BACKWARD = Op("cross_entropy_backward(Tensor grad, Tensor probabilities, Tensor target, "
                                     "Tensor? weight, int ignore_index, str reduction) -> Tensor")
@@ -538,8 +513,8 @@ def cross_entropy_backward_kernel(TensorBase out, TensorBase grad, TensorBase pr
     add_operand(&iter, spread_over(grad, target), -1, kernel, False)
     add_operand(&iter, targets.classes, -1, INT64, False)
     add_operand(&iter, targets.weights, -1, kernel, False)
-    dim_apply(&iter, cross_entropy_backward_loop_double if is_double(kernel) else cross_entropy_backward_loop_float,
-              &parameters, GRAIN)
+    dim_apply(&iter, <dim_loop>cross_entropy_backward_loop[double] if is_double(kernel) else
+              <dim_loop>cross_entropy_backward_loop[float], &parameters, GRAIN)
 
 
 @CROSS_ENTROPY_BACKWARD.derivative("grad")

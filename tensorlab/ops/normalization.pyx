@@ -16,12 +16,11 @@ from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text
 from tensorlab._core.loops.iterator cimport plain_as, plain_result, put_back
 from tensorlab._core.loops.parallel cimport parallel_for, share_work, thread_count
 from tensorlab._core.tensor cimport TensorBase, make_size, memory_of, result_beside
-from tensorlab.ops.inner_loops cimport pairwise_sum
+from tensorlab.ops.inner_loops cimport pairwise_sum, sum_of_squares
 
 from tensorlab.errors import DTypeError, ShapeError
 
 cdef enum:
-    LANES = 64
     PAIR_LANES = 32             # of each of two sums that are formed together
     REGISTER = 8                # floats in a register; it takes half as many doubles
     STRIP = 2048                # columns whose sums are kept in the L1 cache
@@ -38,8 +37,9 @@ cdef struct Rows:               # m rows of n values, next to each other, in the
     void* mean
     void* rstd
     void* out
+    void* loop                  # a rows_loop, of that type
 
-ctypedef void (*rows_loop)(Rows* rows, ssize begin, ssize end) noexcept nogil
+ctypedef void (*rows_loop)(Rows* rows, ssize begin, ssize end, void* means) noexcept nogil
 
 
 # ---------------------------------------------------------------- arguments
@@ -96,46 +96,18 @@ cdef int check_backward(TensorBase grad, TensorBase x, object normalized_shape, 
     return count
 
 
-cdef struct Job:
-    Rows* rows
-    rows_loop loop
-
-
 cdef void run_share(void* context, ssize begin, ssize end) noexcept nogil:
-    cdef Job* job = <Job*>context
-    job.loop(job.rows, begin, end)
+    cdef Rows* rows = <Rows*>context
+    (<rows_loop>rows.loop)(rows, begin, end, rows.mean)
 
 
-cdef void run_rows(Rows* rows, rows_loop loop) noexcept:
+cdef void run_rows(Rows* rows, void* loop) noexcept:
     """All rows, split over threads."""
-    cdef Job job
-    job.rows, job.loop = rows, loop
-    share_work(run_share, &job, rows.m, rows.m * rows.n, GRAIN)
+    rows.loop = loop
+    share_work(run_share, rows, rows.m, rows.m * rows.n, GRAIN)
 
 
 # ---------------------------------------------------------------- layer_norm: loops
-cdef inline real sum_of_squares(real* x, real mean, ssize n) noexcept nogil:
-    """Of what is left without the mean, of a long row; in lanes, as inner_loops.pxd does."""
-    cdef real[LANES] lane
-    cdef real total
-    cdef ssize i = 0
-    cdef int k, half = LANES // 2
-    for k in range(LANES):
-        lane[k] = 0
-    while i + LANES <= n:
-        for k in range(LANES):
-            lane[k] += (x[i + k] - mean) * (x[i + k] - mean)
-        i += LANES
-    while half > 0:
-        for k in range(half):
-            lane[k] += lane[k + half]
-        half //= 2
-    total = lane[0]
-    while i < n:
-        total += (x[i] - mean) * (x[i] - mean)
-        i += 1
-    return total
-
 cdef inline void normalize_row(real* out, real* x, real* weight, real* bias, real mean, real rstd,
                                ssize n) noexcept nogil:
     if weight == NULL and bias == NULL:
@@ -185,7 +157,7 @@ cdef inline real moments(real* x, ssize n, real* mean) noexcept nogil:
         n += registers
     return squares
 
-cdef inline void layer_norm_loop(Rows* rows, ssize begin, ssize end, real* means) noexcept nogil:
+cdef void layer_norm_loop(Rows* rows, ssize begin, ssize end, real* means) noexcept nogil:
     cdef real* rstds = <real*>rows.rstd
     cdef real* x
     cdef real squares
@@ -199,12 +171,6 @@ cdef inline void layer_norm_loop(Rows* rows, ssize begin, ssize end, real* means
             squares = sum_of_squares(x, means[i], n)
         rstds[i] = <real>1 / <real>sqrt(squares / n + <real>rows.eps)
         normalize_row(<real*>rows.out + i * n, x, <real*>rows.weight, <real*>rows.bias, means[i], rstds[i], n)
-
-cdef void layer_norm_float(Rows* rows, ssize begin, ssize end) noexcept nogil:
-    layer_norm_loop(rows, begin, end, <float*>rows.mean)
-
-cdef void layer_norm_double(Rows* rows, ssize begin, ssize end) noexcept nogil:
-    layer_norm_loop(rows, begin, end, <double*>rows.mean)
 
 
 # ---------------------------------------------------------------- layer_norm
@@ -233,7 +199,7 @@ def layer_norm_kernel(TensorBase out, TensorBase mean, TensorBase rstd, TensorBa
     rows.eps = eps
     rows.x, rows.weight, rows.bias = memory_of(plain_x), data_of(w), data_of(b)
     rows.mean, rows.rstd, rows.out = memory_of(mean), memory_of(rstd), memory_of(normalized)
-    run_rows(&rows, layer_norm_double if is_double(kernel) else layer_norm_float)
+    run_rows(&rows, <void*>layer_norm_loop[double] if is_double(kernel) else <void*>layer_norm_loop[float])
     put_back(out, normalized)
 
 
@@ -320,7 +286,7 @@ cdef inline real weighted_sums(real* grad, real* weight, real* x, real mean, ssi
         i += 1
     return total
 
-cdef inline void layer_norm_backward_loop(Rows* rows, ssize begin, ssize end, real* means) noexcept nogil:
+cdef void layer_norm_backward_loop(Rows* rows, ssize begin, ssize end, real* means) noexcept nogil:
     cdef real* weight = <real*>rows.weight
     cdef real* x
     cdef real* grad
@@ -338,12 +304,6 @@ cdef inline void layer_norm_backward_loop(Rows* rows, ssize begin, ssize end, re
         else:
             for j in range(n):
                 out[j] = (grad[j] * weight[j] - shared - (x[j] - mean) * slope) * rstd
-
-cdef void layer_norm_backward_float(Rows* rows, ssize begin, ssize end) noexcept nogil:
-    layer_norm_backward_loop(rows, begin, end, <float*>rows.mean)
-
-cdef void layer_norm_backward_double(Rows* rows, ssize begin, ssize end) noexcept nogil:
-    layer_norm_backward_loop(rows, begin, end, <double*>rows.mean)
 
 cdef Op LAYER_NORM_BACKWARD = Op("layer_norm_backward(Tensor grad, Tensor x, int[] normalized_shape, Tensor? weight, float eps, "
                                  "Tensor mean, Tensor rstd) -> Tensor")
@@ -368,7 +328,7 @@ def layer_norm_backward_kernel(TensorBase out, TensorBase grad, TensorBase x, no
     check_backward(grad, x, normalized_shape, mean, rstd, &rows, "layer_norm_backward")
     rows.grad, rows.x, rows.weight = memory_of(plain_grad), memory_of(plain_x), data_of(plain_weight)
     rows.mean, rows.rstd, rows.out = memory_of(plain_mean), memory_of(plain_rstd), memory_of(slopes)
-    run_rows(&rows, layer_norm_backward_double if is_double(kernel) else layer_norm_backward_float)
+    run_rows(&rows, <void*>layer_norm_backward_loop[double] if is_double(kernel) else <void*>layer_norm_backward_loop[float])
     put_back(out, slopes)
 
 
@@ -406,7 +366,7 @@ cdef tuple last_dims(object normalized_shape):
 
 
 # ---------------------------------------------------------------- layer_norm_backward_weight
-cdef inline void backward_weight_loop(Rows* rows, ssize begin, ssize end, real* means) noexcept nogil:
+cdef void backward_weight_loop(Rows* rows, ssize begin, ssize end, real* means) noexcept nogil:
     """Columns `begin` to `end`, in strips; two rows at a time, so that the totals are read and written half as
     often."""
     cdef real* total = <real*>rows.out
@@ -430,12 +390,6 @@ cdef inline void backward_weight_loop(Rows* rows, ssize begin, ssize end, real* 
                 total[j] += grad[j] * ((x[j] - means[i]) * rstds[i])
         at = stop
 
-cdef void backward_weight_float(Rows* rows, ssize begin, ssize end) noexcept nogil:
-    backward_weight_loop(rows, begin, end, <float*>rows.mean)
-
-cdef void backward_weight_double(Rows* rows, ssize begin, ssize end) noexcept nogil:
-    backward_weight_loop(rows, begin, end, <double*>rows.mean)
-
 cdef Op LAYER_NORM_BACKWARD_WEIGHT = Op("layer_norm_backward_weight(Tensor grad, Tensor x, int[] normalized_shape, float eps, "
                                         "Tensor mean, Tensor rstd) -> Tensor")
 
@@ -452,7 +406,6 @@ def layer_norm_backward_weight_kernel(TensorBase out, TensorBase grad, TensorBas
     """The gradient of layer_norm by its weight: the sum over rows of grad * (x - mean) * rstd."""
     cdef Rows rows
     cdef int kernel = kernel_dtype(x.dtype_)
-    cdef Job job
     cdef TensorBase plain_mean = plain_as(mean, kernel), plain_rstd = plain_as(rstd, kernel)
     cdef TensorBase plain_grad = plain_as(grad, kernel), plain_x = plain_as(x, kernel)
     cdef TensorBase sums = plain_result(out)
@@ -460,9 +413,9 @@ def layer_norm_backward_weight_kernel(TensorBase out, TensorBase grad, TensorBas
     rows.grad, rows.x = memory_of(plain_grad), memory_of(plain_x)
     rows.mean, rows.rstd, rows.out = memory_of(plain_mean), memory_of(plain_rstd), memory_of(sums)
     memset(memory_of(sums), 0, sums.numel_ * item_size[kernel])
-    job.rows, job.loop = &rows, backward_weight_double if is_double(kernel) else backward_weight_float
+    rows.loop = <void*>backward_weight_loop[double] if is_double(kernel) else <void*>backward_weight_loop[float]
     with nogil:                             # columns, which are read row by row: a single wide piece for each thread
-        parallel_for(run_share, &job, rows.n, max(64, rows.n // thread_count(x.numel_, GRAIN)))
+        parallel_for(run_share, &rows, rows.n, max(64, rows.n // thread_count(x.numel_, GRAIN)))
     put_back(out, sums)
 
 

@@ -13,7 +13,7 @@ from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, is_double, real
 from tensorlab._core.graph.graph cimport bump_version
 from tensorlab._core.layout cimport is_dense, shape_text, ssize
-from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into, moved
+from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into, moved, put_back
 from tensorlab._core.state.devices cimport FIRST_OF_OTHERS, ON_CPU
 from tensorlab._core.tensor cimport TensorBase, check_writable, empty_strided_beside, memory_of
 
@@ -88,8 +88,7 @@ cdef list like_params(object tensors, object params, list dense_params, str name
 
 cdef int written(TensorBase x, TensorBase worked_on) except -1:
     """Count a write to x, which happened to it or to a copy that is now copied back."""
-    if worked_on is not x:
-        copy_into(x, worked_on)
+    put_back(x, worked_on)
     bump_version(x)
     return 0
 

@@ -20,12 +20,13 @@ from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into, fill_wit
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor, result_beside
 from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, dim_loop, start_iterator
 from tensorlab.ops.reduction_iterator cimport reduced_result
-from tensorlab.ops.reductions cimport share_among, to_sources
+from tensorlab.ops.reductions cimport share_among
 from tensorlab.ops.sorted_values cimport value_of_rank
 from tensorlab.ops.sorting cimport order_loop, order_loops, scratch_bytes
 
 from tensorlab import return_types
 from tensorlab.errors import DimensionError, DTypeError, ShapeError
+from tensorlab.ops.reductions import chosen_derivative, one_chosen_derivative
 
 cdef enum:
     BLOCK = 64                  # elements that are tested at a time
@@ -102,9 +103,7 @@ cdef dim_loop[NUM_DTYPES] top_loops, kth_loops        # by the type that is comp
 
 cdef Op TOPK = Op("topk(Tensor x, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)")
 
-@TOPK.derivative("x")
-def topk_derivative(grads, x_shape, dim, indices):
-    return to_sources(grads[0], x_shape, dim, indices)
+TOPK.derivative("x")(chosen_derivative)
 
 @TOPK.infer
 def topk_infer(TensorBase x, k, dim, largest, sorted):
@@ -222,18 +221,10 @@ cdef int find_kth(TensorBase values, TensorBase indices, TensorBase x, int dim, 
     iter.scratch = n * 4 + 64 + scratch_bytes(n)
     return dim_apply(&iter, kth_loops[kernel], &parameters, GRAIN)
 
-cdef object to_one_source(object grads, object x_shape, int dim, bint keepdim, object indices):
-    if keepdim or len(x_shape) == 0:
-        return to_sources(grads[0], x_shape, dim, indices)
-    return to_sources(grads[0].unsqueeze(dim), x_shape, dim, indices.unsqueeze(dim))
-
-
 # ---------------------------------------------------------------- kthvalue
 cdef Op KTHVALUE = Op("kthvalue(Tensor x, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)")
 
-@KTHVALUE.derivative("x")
-def kthvalue_derivative(grads, x_shape, dim, keepdim, indices):
-    return to_one_source(grads, x_shape, dim, keepdim, indices)
+KTHVALUE.derivative("x")(one_chosen_derivative)
 
 @KTHVALUE.infer
 def kthvalue_infer(TensorBase x, k, dim, bint keepdim):
@@ -317,10 +308,8 @@ cdef Op MEDIAN_DIM = Op("median_dim(Tensor x, int dim, bool keepdim=False) -> (T
 cdef Op NANMEDIAN_DIM = Op("nanmedian_dim(Tensor x, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
                            aten="nanmedian.dim", node="NanmedianBackward1")
 
-@NANMEDIAN_DIM.derivative("x")
-@MEDIAN_DIM.derivative("x")
-def median_dim_derivative(grads, x_shape, dim, keepdim, indices):
-    return to_one_source(grads, x_shape, dim, keepdim, indices)
+MEDIAN_DIM.derivative("x")(one_chosen_derivative)
+NANMEDIAN_DIM.derivative("x")(one_chosen_derivative)
 
 @MEDIAN_DIM.infer
 def median_dim_infer(TensorBase x, dim, bint keepdim):

@@ -26,9 +26,8 @@ from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.random cimport Generator, generator_or_default
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_like, memory_of, result_beside, result_like
 
-from tensorlab.ops.filling cimport zeros_in_place_of
-
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
+from tensorlab.ops.filling import zeros_in_place_of
 
 
 # ---------------------------------------------------------------- rows
@@ -153,12 +152,8 @@ cdef int keep_below(float* x, ssize n, int dtype, double low, double high) excep
 cdef Op fill_op(str schema, str aten, str node=None):
     """An op that fills; its result does not depend on what was there. Its form in place is what the public functions call."""
     cdef Op op = Op(schema, aten=aten, node=node)
-    op.derivative("x")(zero_gradient)
+    op.derivative("x")(zeros_in_place_of)
     return op
-
-
-def zero_gradient(grad):
-    return zeros_in_place_of(grad)
 
 
 cdef int check_positive(double value, str name, str where) except -1:
@@ -460,7 +455,7 @@ def bernoulli_(TensorBase self not None, p=0.5, *, generator=None):
 # The elements are probabilities themselves:
 cdef Op BERNOULLI_OF = Op("bernoulli_of(Tensor x, *, Generator? generator=None) -> Tensor",
                           aten="bernoulli", node="BernoulliBackward0")
-BERNOULLI_OF.derivative("x")(zero_gradient)
+BERNOULLI_OF.derivative("x")(zeros_in_place_of)
 
 @BERNOULLI_OF.infer
 def bernoulli_of_infer(TensorBase x, generator):

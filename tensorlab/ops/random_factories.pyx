@@ -12,10 +12,10 @@ from tensorlab._core.dtypes cimport (
     dtype_object, is_in, kernel_dtype
 )
 from tensorlab._core.layout cimport MAX_NDIM, int_argument, read_sizes, ssize
-from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.loops.iterator cimport copy_into, plain_as, put_back
 from tensorlab._core.random cimport Generator, generator_or_default
 from tensorlab._core.tensor cimport (
-    TensorBase, empty_beside, empty_like, empty_tensor, memory_of, result_beside
+    TensorBase, empty_like, empty_tensor, memory_of, result_beside
 )
 from tensorlab.ops.factories cimport (
     apply_flags, check_layout, check_out, device_or_default, dtype_or_default, finish_factory,
@@ -216,8 +216,7 @@ def randperm_infer(n, generator, dtype, device):
 def randperm_kernel(TensorBase out, n, generator, dtype, device):
     cdef TensorBase row = out if out.dtype_ == INT64 else empty_tensor(INT64, 1, out.sizes)
     fill_randperm(<int64_t*>memory_of(row), out.numel_, generator_or_default(generator, "randperm"))
-    if row is not out:
-        copy_into(out, row)
+    put_back(out, row)
 
 def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=None,
              bint requires_grad=False, pin_memory=False):
@@ -476,9 +475,8 @@ cdef int sample_row(const double* probabilities, double* cumulative, ssize n, in
 
 
 cdef int sample_with_replacement(TensorBase out, TensorBase x, Generator generator) except -1:
-    cdef TensorBase rows = empty_beside(x, FLOAT64, x.ndim_, x.sizes), cumulative
+    cdef TensorBase rows = plain_as(x, FLOAT64), cumulative
     cdef ssize n = x.sizes[x.ndim_ - 1], samples = out.sizes[x.ndim_ - 1], i
-    copy_into(rows, x)
     cumulative = empty_tensor(FLOAT64, 1, &n)
     for i in range(x.sizes[0] if x.ndim_ == 2 else 1):
         sample_row(<double*>memory_of(rows) + i * n, <double*>memory_of(cumulative), n,

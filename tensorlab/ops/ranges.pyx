@@ -15,31 +15,15 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.layout cimport int_argument, ssize
 from tensorlab._core.loops.conversion cimport convert
-from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.loops.iterator cimport put_back
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, memory_of
 from tensorlab.ops.factories cimport (
-    check_layout, device_or_default, dtype_or_default, finish_factory, out_options, row_result,
-    strided_result
+    check_layout, device_or_default, dtype_or_default, finish_factory, out_options, read_number,
+    row_result, strided_result
 )
 from tensorlab.ops.filling cimport check_number, fill_number, fill_zero
 
 from tensorlab.errors import ShapeError, UnsupportedDType
-
-
-cdef object read_bound(object given, str name, str where):
-    """A Python number from a number or a 0-d tensor."""
-    cdef object value
-    if PyLong_CheckExact(given) or PyFloat_CheckExact(given):
-        return given
-    if isinstance(given, TensorBase):
-        if (<TensorBase>given).ndim_ != 0:
-            raise ShapeError(f"{where}: {name} must be a number or a 0-d tensor, not of shape "
-                             f"{tuple(given.shape)}")
-        return given.item()
-    value = as_number(given)
-    if value is None:
-        raise TypeError(f"{where}: {name} must be a number, not {type(given).__name__}")
-    return value
 
 
 cdef object finish_row(object made, object out, bint requires_grad, str where):
@@ -95,9 +79,9 @@ cdef Op ARANGE = Op("arange(Scalar start, Scalar end, Scalar step=1, *, "
 def arange_infer(start, end, step, dtype, device):
     cdef int code
     cdef bint has_float
-    start = read_bound(start, "start", "arange")
-    end = read_bound(end, "end", "arange")
-    step = read_bound(step, "step", "arange")
+    start = read_number(start, "start", "arange", True)
+    end = read_number(end, "end", "arange", True)
+    step = read_number(step, "step", "arange", True)
     has_float = any_float(start, end, step)
     if step == 0:
         raise ShapeError(f"arange: step is 0, so the range from {start} to {end} would never "
@@ -118,15 +102,14 @@ def arange_infer(start, end, step, dtype, device):
 def arange_kernel(TensorBase out, start, end, step, dtype, device):
     cdef int kernel = kernel_dtype(out.dtype_) if is_in(out.dtype_, FLOATING) else INT64
     cdef TensorBase target = out if kernel == out.dtype_ else empty_beside(out, kernel, 1, out.sizes)
-    start, step = read_bound(start, "start", "arange"), read_bound(step, "step", "arange")
+    start, step = read_number(start, "start", "arange", True), read_number(step, "step", "arange", True)
     if kernel == INT64:
         count_up_integers(<int64_t*>memory_of(target), out.numel_, int(start), int(step))
     elif is_double(kernel):
         count_up[double](<double*>memory_of(target), out.numel_, start, step)
     else:
         count_up[float](<float*>memory_of(target), out.numel_, start, step)
-    if target is not out:
-        copy_into(out, target)
+    put_back(out, target)
 
 def arange(*bounds, start=None, end=None, step=None, out=None, dtype=None, layout=None,
            device=None, bint requires_grad=False, pin_memory=False):
@@ -159,9 +142,9 @@ def arange(*bounds, start=None, end=None, step=None, out=None, dtype=None, layou
         raise TypeError("arange: give end, or start and end, or start, end and step, each once")
     if end is None:
         raise TypeError("arange: end is needed, as in arange(5)")
-    start = 0 if start is None else read_bound(start, "start", "arange")
-    end = read_bound(end, "end", "arange")
-    step = 1 if step is None else read_bound(step, "step", "arange")
+    start = 0 if start is None else read_number(start, "start", "arange", True)
+    end = read_number(end, "end", "arange", True)
+    step = 1 if step is None else read_number(step, "step", "arange", True)
     check_layout(layout, "arange")
     if out is not None:
         dtype, device = out_options(out, dtype, device, requires_grad, "arange")
@@ -238,7 +221,7 @@ cdef Op LOGSPACE = Op("logspace(Scalar start, Scalar end, int steps, float base=
 cdef TensorBase space_result(object start, object end, object steps, object dtype, object device, str where):
     cdef ssize n = int_argument(steps, where, "steps")
     cdef int code = dtype_code(dtype, default_float())
-    start, end = read_bound(start, "start", where), read_bound(end, "end", where)
+    start, end = read_number(start, "start", where, True), read_number(end, "end", where, True)
     if n < 0:
         raise ShapeError(f"{where}: steps is {n}; it must be at least 0")
     if not is_in(code, INTEGRAL | FLOATING):
@@ -254,7 +237,7 @@ cdef int space_to(TensorBase out, object start, object end, object base, str whe
     cdef ssize n = out.numel_
     cdef double first, last
     cdef int code = out.dtype_
-    start, end = read_bound(start, "start", where), read_bound(end, "end", where)
+    start, end = read_number(start, "start", where, True), read_number(end, "end", where, True)
     if n == 0:
         return 0
     if n == 1 and base is None:
@@ -275,8 +258,7 @@ cdef int space_to(TensorBase out, object start, object end, object base, str whe
         interpolate_half(<double*>memory_of(target), n, first, last, code)
     else:
         interpolate[double](<double*>memory_of(target), n, first, last)
-    if target is not out:
-        copy_into(out, target)
+    put_back(out, target)
     return 0
 
 @LINSPACE.infer
@@ -303,7 +285,7 @@ def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=Non
     >>> tensorlab.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    start, end = read_bound(start, "start", "linspace"), read_bound(end, "end", "linspace")
+    start, end = read_number(start, "start", "linspace", True), read_number(end, "end", "linspace", True)
     check_layout(layout, "linspace")
     if out is not None:
         dtype, device = out_options(out, dtype, device, requires_grad, "linspace")
@@ -321,7 +303,7 @@ def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None,
     >>> tensorlab.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
-    start, end = read_bound(start, "start", "logspace"), read_bound(end, "end", "logspace")
+    start, end = read_number(start, "start", "logspace", True), read_number(end, "end", "logspace", True)
     check_layout(layout, "logspace")
     if out is not None:
         dtype, device = out_options(out, dtype, device, requires_grad, "logspace")

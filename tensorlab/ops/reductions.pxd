@@ -5,8 +5,6 @@ from tensorlab.ops.reduction_iterator cimport Reducer, finalize_loop
 
 cdef void set_reducer(Reducer* reducer, int dtype, void* rows, void* columns, const void* start, void* merge=*) noexcept
 cdef int sum_to(TensorBase out, TensorBase x, unsigned int mask, finalize_loop finalize, double parameter) except -1
-cdef TensorBase sum_into(TensorBase x, unsigned int mask, bint keepdim, int dtype, finalize_loop finish, double parameter)
-cdef int mean_dtype(TensorBase x, object dtype, str where) except -1
 cdef object spread(TensorBase grad, object x_shape, object dim, bint keepdim)
 cdef object keep_dims(TensorBase grad, object x_shape, object dim, bint keepdim)
 cdef object to_sources(object grad, object x_shape, int dim, object indices)

@@ -13,8 +13,8 @@ from tensorlab._core.graph.graph cimport bump_version, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.reduction_iterator cimport (
-    MAX_TOTALS, Reducer, finalize_loop, fold_loop, read_dims, reduced_count, reduced_result,
-    reduced_tensor, run_reduction
+    MAX_TOTALS, Reducer, finalize_loop, fold_loop, read_dims, reduced_count,
+    reduced_result, run_reduction
 )
 from tensorlab.ops.inner_loops cimport pairwise_sum, total
 
@@ -232,14 +232,6 @@ cdef int sum_to(TensorBase out, TensorBase x, unsigned int mask, finalize_loop f
                          None, finalize, parameter)
 
 
-cdef TensorBase sum_into(TensorBase x, unsigned int mask, bint keepdim, int dtype, finalize_loop finalize,
-                         double parameter):
-    """A new tensor of `dtype` with the sums."""
-    cdef TensorBase out = reduced_tensor(dtype, x, mask, keepdim)
-    sum_to(out, x, mask, finalize, parameter)
-    return out
-
-
 # ---------------------------------------------------------------- gradients of reductions
 cdef object spread(TensorBase grad, object x_shape, object dim, bint keepdim):
     """A gradient of reduced shape, repeated over the dimensions that were reduced."""
@@ -263,6 +255,18 @@ cdef object to_sources(object grad, object x_shape, int dim, object indices):
     bump_version(out)
     bump_version(out)
     return out
+
+def chosen_derivative(grads, x_shape, dim, indices):
+    """The derivative of several elements that were chosen along a dimension, such as sorted ones."""
+    return to_sources(grads[0], x_shape, dim, indices)
+
+
+def one_chosen_derivative(grads, x_shape, dim, keepdim, indices):
+    """The derivative of one element that was chosen along a dimension, such as the largest."""
+    if keepdim or len(x_shape) == 0:
+        return to_sources(grads[0], x_shape, dim, indices)
+    return to_sources(grads[0].unsqueeze(dim), x_shape, dim, indices.unsqueeze(dim))
+
 
 cdef object share_among(object mask, object grad):
     """The gradient of one element chosen of all: equal shares where `mask` is True. (The version: as above.)"""

@@ -2,5 +2,4 @@
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 
-cdef TensorBase view_to(TensorBase x, int ndim, const ssize* sizes, str where)
 cdef TensorBase reshape_to(TensorBase x, int ndim, const ssize* sizes)

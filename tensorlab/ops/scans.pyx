@@ -20,11 +20,11 @@ from tensorlab._core.layout cimport int_argument, may_have_internal_overlap, pla
 from tensorlab._core.state.modes cimport thread_state
 from tensorlab._core.tensor cimport TensorBase, result_beside
 from tensorlab.ops.dim_iterator cimport STRIP, DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
-from tensorlab.ops.reductions cimport to_sources
 from tensorlab.ops.inner_loops cimport total
 
 from tensorlab import return_types
 from tensorlab.errors import ShapeError, UnsupportedDType
+from tensorlab.ops.reductions import chosen_derivative
 
 cdef enum:
     GRAIN = 16384               # elements that make a thread worth starting
@@ -41,12 +41,13 @@ cdef int scan(TensorBase x, TensorBase out, int dim, int kernel, dim_loop loop, 
     return dim_apply(&iter, loop, NULL, GRAIN)
 
 
-cdef int running_dtype(TensorBase x, object dtype, str where) except -1:
-    """The type of a running sum or product: the one asked for, or that of x, int64 for integers."""
+cdef TensorBase running_result(TensorBase x, object dim, object dtype, str where):
+    """A running sum or product: of the type that is asked for, or that of x, int64 for integers."""
     cdef int code = dtype_code(dtype, sum_dtype(x.dtype_))
+    dim_of(dim, x, where)
     if not is_in(code, INTEGRAL | FLOATING):
         raise UnsupportedDType(f"{where}: not implemented for {dtype_object(code)}; give another dtype")
-    return code
+    return result_beside(x, code, x.ndim_, x.sizes)
 
 
 cdef TensorBase floating_result(TensorBase x, object dim, str where):
@@ -116,8 +117,7 @@ def cumsum_derivative(grad, dim):
 
 @CUMSUM.infer
 def cumsum_infer(TensorBase x, dim, dtype):
-    dim_of(dim, x, "cumsum")
-    return result_beside(x, running_dtype(x, dtype, "cumsum"), x.ndim_, x.sizes)
+    return running_result(x, dim, dtype, "cumsum")
 
 @CUMSUM.kernel
 def cumsum_kernel(TensorBase out, TensorBase x, dim, dtype):
@@ -276,8 +276,7 @@ def cumprod_derivative(grad, x, out, dim, dtype):
 
 @CUMPROD.infer
 def cumprod_infer(TensorBase x, dim, dtype):
-    dim_of(dim, x, "cumprod")
-    return result_beside(x, running_dtype(x, dtype, "cumprod"), x.ndim_, x.sizes)
+    return running_result(x, dim, dtype, "cumprod")
 
 @CUMPROD.kernel
 def cumprod_kernel(TensorBase out, TensorBase x, dim, dtype):
@@ -414,13 +413,8 @@ set_loops[double](FLOAT64, 0)
 cdef Op CUMMAX = Op("cummax(Tensor x, int dim) -> (Tensor values, Tensor indices)")
 cdef Op CUMMIN = Op("cummin(Tensor x, int dim) -> (Tensor values, Tensor indices)")
 
-@CUMMAX.derivative("x")
-def cummax_derivative(grads, x_shape, dim, indices):
-    return to_sources(grads[0], x_shape, dim, indices)
-
-@CUMMIN.derivative("x")
-def cummin_derivative(grads, x_shape, dim, indices):
-    return to_sources(grads[0], x_shape, dim, indices)
+CUMMAX.derivative("x")(chosen_derivative)
+CUMMIN.derivative("x")(chosen_derivative)
 
 cdef tuple running_results(TensorBase x, object dim, str where):
     dim_of(dim, x, where)

@@ -15,7 +15,7 @@ from tensorlab._core.dtypes cimport (
     dtype_object, is_in, kernel_dtype, number
 )
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
+from tensorlab._core.loops.iterator cimport plain_as, put_back
 from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of, result_beside
 from tensorlab.ops.sorted_values cimport sorted_values
 
@@ -72,16 +72,6 @@ set_loop[int32_t](INT32, 0)
 set_loop[int64_t](INT64, 0)
 set_loop[float](FLOAT32, 0)
 set_loop[double](FLOAT64, 0)
-
-
-cdef TensorBase in_type(TensorBase x, int dtype):
-    """x as a contiguous tensor of a type that the loops know."""
-    cdef TensorBase out
-    if x.dtype_ == dtype:
-        return x if x.is_contiguous_ else contiguous_copy(x)
-    out = empty_beside(x, dtype, x.ndim_, x.sizes)
-    copy_into(out, x)
-    return out
 
 
 # ---------------------------------------------------------------- searchsorted
@@ -141,9 +131,9 @@ def searchsorted_kernel(TensorBase out, TensorBase rows, TensorBase values, out_
     cdef search_loop loop = loops[dtype]
     cdef ssize length = rows.sizes[rows.ndim_ - 1], inner = values.sizes[values.ndim_ - 1] if values.ndim_ > 0 else 1, i
     cdef int64_t* sorted_by = NULL
-    sequence, wanted = in_type(rows, dtype), in_type(values, dtype)
+    sequence, wanted = plain_as(rows, dtype), plain_as(values, dtype)
     if sorter is not None:
-        order = in_type(sorter, INT64)
+        order = plain_as(sorter, INT64)
         sorted_by = <int64_t*>memory_of(order)
         for i in range(order.numel_):
             if sorted_by[i] < 0 or sorted_by[i] >= length:
@@ -155,8 +145,7 @@ def searchsorted_kernel(TensorBase out, TensorBase rows, TensorBase values, out_
                        length, rows.ndim_ == 1, behind)
     if not is_good:                                     # another thread writes to the sorter
         raise bad_sorter(length)
-    if found is not out:
-        copy_into(out, found)
+    put_back(out, found)
 
 
 cdef object bad_sorter(ssize length):

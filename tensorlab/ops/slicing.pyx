@@ -15,9 +15,11 @@ from tensorlab._core.layout cimport (
     MAX_NDIM, int_argument, may_have_internal_overlap, plain_ints, read_sizes, shape_text,
     ssize, wrap_dim
 )
-from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.loops.iterator cimport copy_as, copy_into
 from tensorlab._core.state.devices cimport ON_META
-from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_beside, result_beside, result_like, tensor_on
+from tensorlab._core.tensor cimport (
+    VIEW_DEFAULT, TensorBase, alias_as, result_beside, result_like, tensor_on
+)
 from tensorlab.ops.dimensions cimport is_unwatched
 from tensorlab.ops.filling cimport fill_zero, refuse_negative, zeros_beside
 from tensorlab.ops.strided cimport accumulate_into
@@ -60,7 +62,7 @@ def view_backward_infer(TensorBase grad, shape, view, where):
 @VIEW_BACKWARD.kernel
 def view_backward_kernel(TensorBase out, TensorBase grad, shape, view, where):
     """Zeros, but for the part `view(zeros, *where)`, which is `grad`; places that it shows twice get the sum."""
-    cdef TensorBase part, wide, kept
+    cdef TensorBase part, wide
     fill_zero(out)
     part = part_of_zeros(out, grad, view, where)
     if not may_have_internal_overlap(part.ndim_, part.sizes, part.strides):
@@ -69,9 +71,7 @@ def view_backward_kernel(TensorBase out, TensorBase grad, shape, view, where):
         accumulate_into(part, grad)
     else:                                               # half types are summed in float32
         wide = zeros_beside(grad, kernel_dtype(grad.dtype_), out.ndim_, out.sizes)
-        kept = empty_beside(wide, wide.dtype_, grad.ndim_, grad.sizes)
-        copy_into(kept, grad)
-        accumulate_into(part_of_zeros(wide, grad, view, where), kept)
+        accumulate_into(part_of_zeros(wide, grad, view, where), copy_as(grad, wide.dtype_))
         copy_into(out, wide)
 
 

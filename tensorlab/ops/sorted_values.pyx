@@ -15,7 +15,7 @@ from tensorlab._core.dispatch.out_argument cimport NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, INT32, INT64, ORDERED, item_size, kernel_dtype, real
 from tensorlab._core.graph.graph cimport dim_of, ndim_of, should_record
 from tensorlab._core.layout cimport ssize, wrap_dim
-from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.loops.iterator cimport copy_into, plain_as, put_back
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_like, memory_of, result_like
 from tensorlab.ops.reductions cimport to_sources
 from tensorlab.ops.sorting cimport sort_along_dim
@@ -52,16 +52,6 @@ cdef bint has_negative_zero(TensorBase x):
     return False
 
 
-cdef TensorBase in_dtype(TensorBase x, TensorBase computed):
-    """`computed` in x's type."""
-    cdef TensorBase out
-    if computed.dtype_ == x.dtype_:
-        return computed
-    out = empty_like(computed, x.dtype_)
-    copy_into(out, computed)
-    return out
-
-
 cdef Op SORTED_VALUES = Op("sorted_values(Tensor x, int dim=-1) -> Tensor", aten=None)
 
 @SORTED_VALUES.derivative("x")
@@ -89,8 +79,7 @@ def sorted_values_kernel(TensorBase out, TensorBase x, dim):
     if x.ndim_ > 0 and x.sizes[d] > 1 and values.numel_ > 0:
         # NumPy's stable sort of small integers is by radix, its other sort of them slower.
         numpy(values).sort(axis=d, kind="stable" if item_size[values.dtype_] <= 2 else None)
-    if values is not out:
-        copy_into(out, values)
+    put_back(out, values)
 
 cdef TensorBase sorted_values(TensorBase x, int dim):
     """x sorted along a dimension, laid out as x is. If autograd follows x, it sees a sort, which saves the indices."""
@@ -117,7 +106,7 @@ cdef TensorBase value_of_rank(TensorBase x, bint skips_nan):
     array.partition(rank)
     out = empty_beside(values, values.dtype_, 0, NULL)
     memcpy(memory_of(out), memory_of(values) + rank * item_size[values.dtype_], item_size[values.dtype_])
-    return in_dtype(x, out)
+    return plain_as(out, x.dtype_)
 
 
 def values_in_order(TensorBase x not None):

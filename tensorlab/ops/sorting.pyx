@@ -20,10 +20,10 @@ from tensorlab._core.graph.graph cimport dim_of
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase, empty_like, result_like
 from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, start_iterator
-from tensorlab.ops.reductions cimport to_sources
 
 from tensorlab import return_types
 from tensorlab.errors import ShapeError
+from tensorlab.ops.reductions import chosen_derivative
 
 ctypedef fused key_type:
     uint32_t
@@ -172,10 +172,8 @@ cdef Op STABLE_SORT = Op("stable_sort(Tensor x, int dim=-1, bool descending=Fals
                          aten=None,
                          node="SortBackward1")           # the same sort; PyTorch names its node so if it is asked for
 
-@STABLE_SORT.derivative("x")
-@SORT.derivative("x")
-def sort_derivative(grads, x_shape, dim, indices):
-    return to_sources(grads[0], x_shape, dim, indices)
+SORT.derivative("x")(chosen_derivative)
+STABLE_SORT.derivative("x")(chosen_derivative)
 
 cdef tuple sort_along_dim(TensorBase x, int dim, bint descending):
     """(values, indices), laid out as x is."""

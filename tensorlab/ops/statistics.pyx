@@ -18,7 +18,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph.graph cimport ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, ssize
-from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.loops.iterator cimport copy_into, plain_result, put_back
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, memory_of
 from tensorlab.ops.extrema cimport largest_into
 from tensorlab.ops.filling cimport fill_number
@@ -27,7 +27,7 @@ from tensorlab.ops.reduction_iterator cimport (
     run_reduction
 )
 from tensorlab.ops.reductions cimport divide_totals, keep_dims, set_reducer
-from tensorlab.ops.inner_loops cimport exp_nonpositive, exp_shifted, pairwise_sum
+from tensorlab.ops.inner_loops cimport BLOCK, exp_nonpositive, exp_shifted, pairwise_sum, sum_of_squares
 
 import warnings
 
@@ -35,8 +35,6 @@ from tensorlab.errors import DTypeError
 from tensorlab.ops.reductions import mean
 
 cdef enum:
-    LANES = 32
-    BLOCK = 8192
     BUFFER = 512
 
 cdef extern from *:
@@ -71,27 +69,12 @@ cdef void add_loop(real* totals, const real* firsts, ssize n) noexcept nogil:
         totals[i] += firsts[i]
 
 cdef void squares_rows(real* totals, real* x, ssize m, ssize row_stride, ssize n, const real* centres) noexcept nogil:
-    cdef real[LANES] lane
-    cdef real centre
-    cdef real* row
-    cdef ssize i, j, stop
-    cdef int k
+    cdef ssize i, j
     for i in range(m):
-        row = x + i * row_stride
-        centre = centres[i]
         j = 0
-        while j + LANES <= n:                           # in blocks, so that each running sum stays short
-            stop = min(n - LANES, j + BLOCK)
-            for k in range(LANES):
-                lane[k] = 0
-            while j <= stop:
-                for k in range(LANES):
-                    lane[k] += (row[j + k] - centre) * (row[j + k] - centre)
-                j += LANES
-            totals[i] += pairwise_sum(lane, LANES)
-        while j < n:
-            totals[i] += (row[j] - centre) * (row[j] - centre)
-            j += 1
+        while j < n:                                    # in blocks, so that each running sum stays short
+            totals[i] += sum_of_squares(x + i * row_stride + j, centres[i], min(<ssize>BLOCK, n - j))
+            j += BLOCK
 
 cdef void squares_columns(real* totals, real* x, ssize m, ssize row_stride, ssize n, const real* centres) noexcept nogil:
     cdef ssize i, j
@@ -108,17 +91,6 @@ cdef void merge_sums(real* totals, real* x, ssize m, ssize row_stride, ssize n, 
 cdef void divide_and_root_loop(real* totals, ssize n, double parameter) noexcept nogil:
     for i in range(n):
         totals[i] = c_math.sqrt(totals[i] / <real>parameter)
-
-cdef Reducer[2] differences_reducers                # of float32, of float64
-set_reducer(&differences_reducers[0], FLOAT32, &differences_rows[float], &differences_columns[float], &zero, &merge_sums[float])
-set_reducer(&differences_reducers[1], FLOAT64, &differences_rows[double], &differences_columns[double], &zero,
-            &merge_sums[double])
-
-cdef Reducer[2] squares_reducers
-set_reducer(&squares_reducers[0], FLOAT32, &squares_rows[float], &squares_columns[float], &zero,
-            &merge_sums[float])
-set_reducer(&squares_reducers[1], FLOAT64, &squares_rows[double], &squares_columns[double], &zero,
-            &merge_sums[double])
 
 
 # ---------------------------------------------------------------- var, std
@@ -310,11 +282,16 @@ cdef void log_loop(real* totals, ssize n, double parameter) noexcept nogil:
     for i in range(n):
         totals[i] = tl_math.log(totals[i])
 
-cdef Reducer[2] exponentials_reducers               # of float32, of float64
-set_reducer(&exponentials_reducers[0], FLOAT32, &exponentials_rows[float],
-            &exponentials_columns[float], &zero, &merge_sums[float])
-set_reducer(&exponentials_reducers[1], FLOAT64, &exponentials_rows[double],
-            &exponentials_columns[double], &zero, &merge_sums[double])
+# ---------------------------------------------------------------- reducers
+cdef Reducer[2] differences_reducers, squares_reducers, exponentials_reducers       # of float32, of float64
+
+cdef void set_reducers(int k, int dtype, const real* as_this) noexcept:
+    set_reducer(&differences_reducers[k], dtype, &differences_rows[real], &differences_columns[real], &zero, &merge_sums[real])
+    set_reducer(&squares_reducers[k], dtype, &squares_rows[real], &squares_columns[real], &zero, &merge_sums[real])
+    set_reducer(&exponentials_reducers[k], dtype, &exponentials_rows[real], &exponentials_columns[real], &zero, &merge_sums[real])
+
+set_reducers[float](0, FLOAT32, NULL)
+set_reducers[double](1, FLOAT64, NULL)
 
 
 # ---------------------------------------------------------------- logsumexp
@@ -329,14 +306,12 @@ def logsumexp_infer(TensorBase x, dim, bint keepdim):
 
 @LOGSUMEXP.kernel
 def logsumexp_kernel(TensorBase out, TensorBase x, dim, keepdim):
-    cdef TensorBase totals = out, top, shifts
+    cdef TensorBase totals = plain_result(out), top, shifts
     cdef unsigned int mask = read_dims(dim, x.ndim_, "logsumexp")
     cdef int kernel = kernel_dtype(x.dtype_)
     if reduced_count(x, mask) == 0:
         fill_number(out, -INFINITY, "logsumexp")
         return
-    if kernel != x.dtype_:
-        totals = empty_beside(x, kernel, out.ndim_, out.sizes)
     top = empty_beside(x, kernel, out.ndim_, out.sizes)
     shifts = empty_beside(x, kernel, out.ndim_, out.sizes)
     largest_into(top, x, mask)
@@ -348,8 +323,7 @@ def logsumexp_kernel(TensorBase out, TensorBase x, dim, keepdim):
         shifts_loop(<float*>memory_of(shifts), <float*>memory_of(top), out.numel_)
         run_reduction(&exponentials_reducers[0], totals, x, mask, shifts, <finalize_loop>log_loop[float], 0)
         shift_back_loop(<float*>memory_of(totals), <float*>memory_of(shifts), <float*>memory_of(top), out.numel_)
-    if totals is not out:
-        copy_into(out, totals)
+    put_back(out, totals)
 
 @LOGSUMEXP.derivative("x")
 def logsumexp_derivative(grad, x, out, dim, keepdim):

@@ -22,7 +22,7 @@ from tensorlab._core.layout cimport (
     MAX_NDIM, extent, int_argument, may_have_internal_overlap, plain_ints, read_sizes,
     shape_text, ssize
 )
-from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.loops.iterator cimport copy_as, copy_into
 from tensorlab._core.loops.loop_nest cimport (
     IndexCounter, count_along, next_index, start_counter
 )
@@ -257,8 +257,7 @@ def restride_kernel(TensorBase x, size, stride, offset, target_size, target_stri
         bump_version(memory)
         return memory
     if dtype != x.dtype_:                                       # half types are summed in float32
-        kept = empty_beside(x, dtype, x.ndim_, x.sizes)
-        copy_into(kept, x)
+        kept = copy_as(x, dtype)
     y = read_as(memory, &reads)
     if not may_have_internal_overlap(reads.ndim, reads.sizes, reads.strides):
         copy_into(y, kept)
@@ -272,9 +271,7 @@ def restride_kernel(TensorBase x, size, stride, offset, target_size, target_stri
         else:
             divide(<float*>memory_of(memory), <float*>memory_of(counts), memory.numel_)
     if dtype != x.dtype_:
-        y = empty_beside(x, x.dtype_, 1, memory.sizes)
-        copy_into(y, memory)
-        memory = y
+        memory = copy_as(memory, x.dtype_)
     bump_version(memory)                                        # as in PyTorch, where all this is an in-place operation
     out = read_as(memory, &writes)
     # a view, as PyTorch's is; when the backward pass is recorded, it has a history of its own instead

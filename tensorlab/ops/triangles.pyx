@@ -82,16 +82,15 @@ def triu_derivative(grad, diagonal):
     return triu(grad, diagonal)
 
 
-cdef int check_matrix(TensorBase x, str where) except -1:
+cdef TensorBase matrix_result(TensorBase x, str where):
     if x.ndim_ < 2:
         raise ShapeError(f"{where}: a tensor with at least 2 dimensions is needed, not {x.ndim_}")
-    return 0
+    return result_beside(x, x.dtype_, x.ndim_, x.sizes)
 
 
 @TRIL.infer
 def tril_infer(TensorBase x, ssize diagonal):
-    check_matrix(x, "tril")
-    return result_beside(x, x.dtype_, x.ndim_, x.sizes)
+    return matrix_result(x, "tril")
 
 @TRIL.kernel
 def tril_kernel(TensorBase out, TensorBase x, ssize diagonal):
@@ -99,8 +98,7 @@ def tril_kernel(TensorBase out, TensorBase x, ssize diagonal):
 
 @TRIU.infer
 def triu_infer(TensorBase x, ssize diagonal):
-    check_matrix(x, "triu")
-    return result_beside(x, x.dtype_, x.ndim_, x.sizes)
+    return matrix_result(x, "triu")
 
 @TRIU.kernel
 def triu_kernel(TensorBase out, TensorBase x, ssize diagonal):

@@ -8,7 +8,6 @@ cdef bint is_operand(object x)
 cdef object as_number(object x)
 cdef int number_dtype(object x) noexcept
 cdef int write_number(object x, int dtype, void* to) except -1
-cdef bint is_in_range(object x, int dtype) except -1
 cdef object comparable(TensorBase x, object y)
 cdef int check_fits(object x, int dtype, str where) except -1
 cdef object factor_of_type(object factor, int dtype, str where, str name)

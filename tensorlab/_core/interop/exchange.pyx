@@ -19,12 +19,12 @@ from tensorlab._core.graph.graph cimport needs_grad
 from tensorlab._core.interop.arrays cimport is_ndarray, note_lending, tensor_over
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops.conversion cimport check_convertible, convert
-from tensorlab._core.loops.iterator cimport copy_into, moved
+from tensorlab._core.loops.iterator cimport copy_as, moved
 from tensorlab._core.state.devices cimport ON_CPU
 from tensorlab._core.state.modes cimport active_layers, thread_state
 from tensorlab._core.storage cimport foreign_storage
 from tensorlab._core.tensor cimport (
-    TensorBase, empty_beside, empty_tensor, is_meta, memory_of, new_tensor, set_layout
+    TensorBase, empty_tensor, is_meta, memory_of, new_tensor, set_layout
 )
 
 import warnings
@@ -334,9 +334,7 @@ cdef TensorBase tensor_from(object data, int dtype):
     cdef TensorBase out, source
     if isinstance(data, TensorBase) or (hasattr(data, "__array__") and not isinstance(data, (list, tuple))):
         source = <TensorBase>data if isinstance(data, TensorBase) else tensor_over(data)
-        out = empty_beside(source, source.dtype_ if dtype == NO_DTYPE else dtype, source.ndim_, source.sizes)
-        copy_into(out, source)
-        return out
+        return copy_as(source, source.dtype_ if dtype == NO_DTYPE else dtype)
     if not isinstance(data, (list, tuple)) and as_number(data) is None and hasattr(data, "__len__") and hasattr(
             data, "__getitem__") and not isinstance(data, (str, bytes, dict)):
         data = list(data)

@@ -46,11 +46,19 @@ cdef inline void call_loop(void* loop, int operands, void** data, ssize n) noexc
         (<quaternary_loop>loop)(data[0], data[1], data[2], data[3], data[4], n)
 
 cdef int copy_into(TensorBase out, TensorBase x) except -1
-cdef TensorBase plain_as(TensorBase x, int dtype)
 cdef TensorBase plain(TensorBase x)
 cdef TensorBase plain_result(TensorBase out)
-cdef int put_back(TensorBase out, TensorBase computed) except -1
 cdef TensorBase moved(TensorBase x, int device)
+cdef TensorBase copy_as(TensorBase x, int dtype)
+
+cdef inline TensorBase plain_as(TensorBase x, int dtype):
+    """x row-major and of this type: x itself, or a copy. None stays None."""
+    return x if x is None or (x.is_contiguous_ and x.dtype_ == dtype) else copy_as(x, dtype)
+
+cdef inline int put_back(TensorBase out, TensorBase computed) except -1:
+    """Copy what a kernel computed in a tensor of its own to the result."""
+    return 0 if computed is out else copy_into(out, computed)
+
 cdef TensorBase contiguous_copy(TensorBase x)
 cdef int fill_with(TensorBase out, const void* value, int value_dtype) except -1
 

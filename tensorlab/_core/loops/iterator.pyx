@@ -436,16 +436,6 @@ cdef TensorBase moved(TensorBase x, int device):
     return out
 
 
-cdef TensorBase plain_as(TensorBase x, int dtype):
-    """x row-major and of this type: x itself, or a copy. None stays None."""
-    cdef TensorBase out
-    if x is None or (x.is_contiguous_ and x.dtype_ == dtype):
-        return x
-    out = empty_beside(x, dtype, x.ndim_, x.sizes)
-    copy_into(out, x)
-    return out
-
-
 cdef TensorBase plain(TensorBase x):
     """x row-major and of the type that is computed in, likewise."""
     return None if x is None else plain_as(x, kernel_dtype(x.dtype_))
@@ -457,15 +447,16 @@ cdef TensorBase plain_result(TensorBase out):
     return out if out.is_contiguous_ and dtype == out.dtype_ else empty_beside(out, dtype, out.ndim_, out.sizes)
 
 
-cdef int put_back(TensorBase out, TensorBase computed) except -1:
-    return 0 if computed is out else copy_into(out, computed)
+cdef TensorBase copy_as(TensorBase x, int dtype):
+    """A new row-major tensor of this type with x's values."""
+    cdef TensorBase out = empty_beside(x, dtype, x.ndim_, x.sizes)
+    copy_into(out, x)
+    return out
 
 
 cdef TensorBase contiguous_copy(TensorBase x):
     """A new row-major tensor with x's values."""
-    cdef TensorBase out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
-    copy_into(out, x)
-    return out
+    return copy_as(x, x.dtype_)
 
 
 cdef int fill_with(TensorBase out, const void* value, int value_dtype) except -1:

@@ -58,6 +58,16 @@ def run(graph, inputs, *, follows_grad=False):
     follows_grad : bool, whether ops run in the grad mode that they were recorded in; without it
         nothing is recorded for backward
     """
+
+    def call(node, args):
+        with set_grad_enabled(follows_grad and node.meta.get("grad_enabled", True)):
+            return node.target(*args)
+
+    return run_by(call, graph, inputs)
+
+
+def run_by(call, graph, inputs):
+    """Run a graph whose ops are run by `call(node, args)`."""
     values, remaining = {}, iter(inputs)
     for node in graph.nodes:
         if node.op == "placeholder":
@@ -65,8 +75,7 @@ def run(graph, inputs, *, follows_grad=False):
         elif node.op == "output":
             return map_nodes(node.args[0], values.__getitem__)
         else:
-            with set_grad_enabled(follows_grad and node.meta.get("grad_enabled", True)):
-                values[node] = node.target(*map_nodes(node.args, values.__getitem__))
+            values[node] = call(node, map_nodes(node.args, values.__getitem__))
     raise ValueError("run: the graph has no output node")
 
 

@@ -221,23 +221,19 @@ def run_on_meta(graph, inputs, recorder, checks, *, reads_values=False):
 
     With `reads_values` what depends on values is as it was recorded.
     """
-    values, remaining = {}, iter(inputs)
-    for node in graph.nodes:
-        if node.op == "placeholder":
-            values[node] = next(remaining)
-        elif node.op == "output":
-            return map_nodes(node.args[0], values.__getitem__)
-        elif is_value_read(node) or is_write(node):
+
+    def call(node, args):
+        if is_value_read(node) or is_write(node):
             if not reads_values:
                 raise CannotCompile("it can't be part of a graph with gradients", node)
-            values[node] = node.meta["val"]
-        else:
-            recorder.meta = {key: node.meta[key] for key in KEPT if key in node.meta}
-            args = map_nodes(node.args, values.__getitem__)
-            values[node] = run_node(node, args, reads_values)
-            if checks:
-                check_history(node, values[node])
-    raise ValueError("joint: the graph has no output node")
+            return node.meta["val"]
+        recorder.meta = {key: node.meta[key] for key in KEPT if key in node.meta}
+        result = run_node(node, args, reads_values)
+        if checks:
+            check_history(node, result)
+        return result
+
+    return run_by(call, graph, inputs)
 
 
 def run_node(node, args, reads_values):

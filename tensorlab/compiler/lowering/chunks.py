@@ -7,7 +7,6 @@ from tensorlab._core.dtypes import BY_NAME
 from tensorlab.compiler.lowering.c_types import STORED, c_type, stored
 from tensorlab.compiler.lowering.index_maps import NoMap
 from tensorlab.compiler.lowering.loop_ir import Declare, Function, Load, Loop, Store
-from tensorlab.compiler.lowering.pointwise import WORK_OF_A_THREAD, with_helpers
 from tensorlab.compiler.lowering.reductions import meta_vector
 from tensorlab.compiler.lowering.row_kernels import RowWriter
 from tensorlab.compiler.lowering.rows import BLOCK, RowProgram
@@ -15,6 +14,7 @@ from tensorlab.compiler.lowering.side_by_side import KEPT, SideBySideWriter, row
 from tensorlab.compiler.lowering.stages import waits
 from tensorlab.compiler.lowering.steps import Kernel
 from tensorlab.compiler.lowering.values import dtype_of
+from tensorlab.compiler.lowering.writer import WORK_OF_A_THREAD, with_helpers
 
 
 class Scratch:
@@ -60,7 +60,7 @@ class ChunkWriter(RowWriter):
         size = self.number("size", self.length)
         first, last = self.program.passes
         inputs = list(dict.fromkeys(access.node for access in self.accesses))
-        kept = [k for k, (node, *_) in enumerate(self.stores) if k >= len(self.program.row_stores)]
+        kept = range(len(self.program.row_stores), len(self.stores))
         outputs = [*scratch, *(self.stores[k][0] for k in kept)]
         lines = []
         for k, access in enumerate(self.accesses):
@@ -87,16 +87,7 @@ class ChunkWriter(RowWriter):
             totals.append(Declare(f"{kind} *restrict", f"totals{k}", f"tensors[{len(inputs) + k}]"))
             lines.append(Store(f"totals{k}[chunk]", one[2]))
         if kept:
-            stores = [
-                Store(
-                    self.element(f"q{k}", len(self.accesses) + k),
-                    stored(self.stores[k][1], dtype_of(self.stores[k][0])),
-                )
-                for k in kept
-            ]
-            lines.append(
-                Loop("i", "0", "n", [*self.written(last.body), *stores], is_innermost=True)
-            )
+            lines.append(self.elements(last, self.last_stores()[1]))
         body = [
             Declare("const int64_t", "first", f"chunk * {BLOCK}"),
             Declare("const int64_t", "n", f"{size} - first < {BLOCK} ? {size} - first : {BLOCK}"),
@@ -108,9 +99,7 @@ class ChunkWriter(RowWriter):
         )
         cost = (self.values.cost + len(outputs)) * BLOCK
         grain = max(1, WORK_OF_A_THREAD // cost)
-        return Kernel(
-            name, inputs, outputs, self.numbers, chunks, grain, with_helpers(function.text())
-        )
+        return Kernel(name, inputs, outputs, self.numbers, chunks, grain, with_helpers(function))
 
     def start_of(self, tensor, kind, k):
         _, step, offset = self.forms[k]
@@ -160,9 +149,8 @@ class ChunkWriter(RowWriter):
             lines.append(Store(f"q{k}[0]", stored(variable, dtype_of(node))))
         head = [*self.declarations, *self.values.constants]
         function = Function(f"{name}_total", ["Folds the totals of chunks."], [*head, *lines])
-        return Kernel(
-            f"{name}_total", inputs, outputs, self.numbers, 1, 1, with_helpers(function.text())
-        )
+        source = with_helpers(function)
+        return Kernel(f"{name}_total", inputs, outputs, self.numbers, 1, 1, source)
 
 
 def row_kernels(name, nodes, outputs):

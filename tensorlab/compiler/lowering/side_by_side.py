@@ -142,10 +142,7 @@ class SideBySideWriter(RowWriter):
         return lines
 
     def last_pass(self, section):
-        count, of_rows, of_elements = len(self.accesses), [], []
-        for k, (node, variable, _) in enumerate(self.stores):
-            store = Store(self.element(f"q{k}", count + k), stored(variable, dtype_of(node)))
-            (of_rows if k < len(self.program.row_stores) else of_elements).append(store)
+        of_rows, of_elements = self.last_stores()
         lines = self.each_row(section.row_body, of_rows)
         if of_elements:
             body = [*self.written(section.body), *of_elements]
@@ -170,13 +167,10 @@ class SideBySideWriter(RowWriter):
         sizes = [self.number(f"n{d}", size) for d, size in enumerate(self.sizes)]
         last, neighbours = len(sizes) - 1, sizes[-1]
         across = f"(({neighbours} + {self.block - 1}) / {self.block})"  # blocks
-        places, rest = [], f"block / {across}"
-        for d in range(last - 1, -1, -1):
-            place = f"{rest} % {sizes[d]}" if d else rest
-            places.append(Declare("const int64_t", f"i{d}", place))
-            rest = f"{rest} / {sizes[d]}"
         first, left = f"i{last}", f"{neighbours} - i{last}"
-        places += [
+        outer = [f"i{d}" for d in range(last)]
+        places = [
+            *self.counters(outer, sizes, f"block / {across}", "const int64_t"),
             Declare("const int64_t", first, f"block % {across} * {self.block}"),
             Declare("const int64_t", "m", f"{left} < {self.block} ? {left} : {self.block}"),
         ]
@@ -187,7 +181,7 @@ class SideBySideWriter(RowWriter):
         head = [*self.tensors(), *self.declarations, *self.values.constants, *self.arrays()]
         body = [*head, Loop("block", "begin", "end", block)]
         count = math.prod(self.sizes[:-1]) * -(-self.sizes[-1] // self.block)
-        return [self.kernel(name, body, count, self.length * self.block)]
+        return [self.kernel(name, "rows of", body, count, self.length * self.block)]
 
 
 class FoldOfRows:

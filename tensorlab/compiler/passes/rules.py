@@ -76,18 +76,10 @@ def plus_zero(make, x, y):
 
 
 @rule("neg", reason="the sign changes twice; integers wrap around and back")
-def negative_of_negative(make, x):
-    return x.args[0] if called(x, "neg") else None
-
-
 @rule("bitwise_not", reason="each bit changes twice")
-def not_of_not(make, x):
-    return x.args[0] if called(x, "bitwise_not") else None
-
-
 @rule("logical_not", reason="a bool changes twice; what is of another type has another form")
-def logical_not_of_not(make, x):
-    return x.args[0] if called(x, "logical_not") else None
+def undone(make, x):
+    return x.args[0] if called(x, make.node.target.name) else None
 
 
 @rule("abs", reason="abs takes the sign away, whatever it was")

@@ -22,7 +22,7 @@ from tensorlab._core.layout cimport (
     MAX_NDIM, broadcast_into, contiguous_strides, dense_strides, read_sizes, shape_text, ssize,
     view_strides
 )
-from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
+from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into, put_back
 from tensorlab._core.state.devices cimport FIRST_OF_OTHERS
 from tensorlab._core.tensor cimport (
     TensorBase, alias, alias_as, empty_beside, give_memory, is_meta, memory_of, result_beside,
@@ -319,9 +319,7 @@ cdef int read_indexed(IndexIterator* iter, Plan* plan, TensorBase out, TensorBas
         target = empty_beside(x, x.dtype_, plan.result_ndim, plan.result_sizes)
         set_flat_side(iter, plan, target)
     for_each_index(iter, TAKE, x, target, where)
-    if target is not out:
-        copy_into(out, target)
-    return 0
+    return put_back(out, target)
 
 cdef TensorBase index_result(TensorBase x, list indices, str where):
     """A result of the shape and dtype of what is read at the indices."""

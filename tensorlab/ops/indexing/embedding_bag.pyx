@@ -21,6 +21,7 @@ from tensorlab._core.loops.iterator cimport plain, plain_result, put_back
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of, result_beside
 from tensorlab.ops.filling cimport fill_zero, refuse_negative
+from tensorlab.ops.inner_loops cimport sum_of_products
 from tensorlab.ops.indexing.index_along_dim cimport index_vector, select_forward
 from tensorlab.ops.indexing.index_iterator cimport fetch_early
 from tensorlab.ops.indexing.embedding cimport EMBEDDING_USES, row_number, shorten_rows
@@ -31,7 +32,6 @@ from tensorlab.ops.ranges import arange
 
 cdef enum:
     AHEAD = 12                  # places between the prefetch of a row and its sum
-    LANES = 16
     GRAIN = 16384               # numbers that make a thread worth starting
 
 cdef struct Bags:
@@ -49,8 +49,10 @@ cdef struct Bags:
     void* factor                # of each place, or NULL
     void* grad                  # of the result: a row for each bag
     void* out
+    int64_t* found              # the row of each number of out, for the largest
+    void* loop                  # a bags_loop, of the type of out
 
-ctypedef void (*share_of_bags)(void* bags, ssize begin, ssize end) noexcept nogil
+ctypedef void (*bags_loop)(void* out, Bags* job, ssize begin, ssize end) noexcept nogil
 
 
 # ---------------------------------------------------------------- arguments
@@ -107,12 +109,17 @@ cdef TensorBase rows_to_read(TensorBase weight, TensorBase index, Bags* job):
     return plain(select_forward(weight, 0, index, "embedding_bag") if job.by_place else weight)
 
 
-cdef int run_bags(Bags* job, share_of_bags share, ssize count, TensorBase index) except -1:
+cdef void run_share(void* context, ssize begin, ssize end) noexcept nogil:
+    cdef Bags* job = <Bags*>context
+    (<bags_loop>job.loop)(job.out, job, begin, end)
+
+
+cdef int run_bags(Bags* job, void* loop, ssize count, TensorBase index) except -1:
     """All bags, or rows, split over threads."""
     cdef ssize each = job.width * (index.numel_ // count + 1) if count else 1
-    job.bad = -1
+    job.loop, job.bad = loop, -1
     with nogil:
-        parallel_for(share, job, count, grain_of(GRAIN, each))
+        parallel_for(run_share, job, count, grain_of(GRAIN, each))
     if job.bad >= 0:
         raise SliceOutOfRange(f"embedding_bag: the index at place {job.bad} is {job.index[job.bad]}, which is no row of a table "
                               f"of {job.rows} rows")
@@ -135,25 +142,6 @@ cdef inline void add_row(real* to, real* x, real factor, ssize n) noexcept nogil
     else:
         for i in range(n):
             to[i] += factor * x[i]
-
-cdef inline real dot(real* x, real* y, ssize n) noexcept nogil:
-    """In lanes, as inner_loops.pxd explains."""
-    cdef real[LANES] lane
-    cdef real total = 0
-    cdef ssize i = 0
-    cdef int k
-    for k in range(LANES):
-        lane[k] = 0
-    while i + LANES <= n:
-        for k in range(LANES):
-            lane[k] += x[i + k] * y[i + k]
-        i += LANES
-    for k in range(LANES):
-        total += lane[k]
-    while i < n:
-        total += x[i] * y[i]
-        i += 1
-    return total
 
 cdef void sum_rows(real* out, Bags* job, ssize begin, ssize end) noexcept nogil:
     """The result of some bags."""
@@ -201,13 +189,16 @@ cdef void multiply_rows(real* out, Bags* job, ssize begin, ssize end) noexcept n
     for b in range(begin, end):
         for k in range(job.start[b], job.start[b + 1]):
             at = row_at(job, k)
-            out[k] = 0 if at < 0 else dot(grad + b * job.width, table + (k if job.by_place else at) * job.width, job.width)
+            if at < 0:
+                out[k] = 0
+            else:
+                out[k] = sum_of_products(grad + b * job.width, table + (k if job.by_place else at) * job.width, job.width)
 
 cdef void seek_largest(real* best, Bags* job, ssize begin, ssize end) noexcept nogil:
-    """Into out the row of each column's largest number in some bags, the first of equal ones; -1 in bags without rows."""
+    """The row of each column's largest number in some bags, the first of equal ones; -1 in bags without rows."""
     cdef real* table = <real*>job.table
     cdef real* x
-    cdef int64_t* rows = <int64_t*>job.out
+    cdef int64_t* rows = job.found
     cdef ssize b, k, i, at, to
     cdef bint is_first
     for b in range(begin, end):
@@ -225,34 +216,6 @@ cdef void seek_largest(real* best, Bags* job, ssize begin, ssize end) noexcept n
                     best[to + i] = x[i]
                     rows[to + i] = at
             is_first = False
-
-cdef void sum_share(void* context, ssize begin, ssize end) noexcept nogil:
-    cdef Bags* job = <Bags*>context
-    if job.is_double:
-        sum_rows(<double*>job.out, job, begin, end)
-    else:
-        sum_rows(<float*>job.out, job, begin, end)
-
-cdef void add_share(void* context, ssize begin, ssize end) noexcept nogil:
-    cdef Bags* job = <Bags*>context
-    if job.is_double:
-        add_to_rows(<double*>job.out, job, begin, end)
-    else:
-        add_to_rows(<float*>job.out, job, begin, end)
-
-cdef void multiply_share(void* context, ssize begin, ssize end) noexcept nogil:
-    cdef Bags* job = <Bags*>context
-    if job.is_double:
-        multiply_rows(<double*>job.out, job, begin, end)
-    else:
-        multiply_rows(<float*>job.out, job, begin, end)
-
-cdef void largest_share(void* context, ssize begin, ssize end) noexcept nogil:
-    cdef Bags* job = <Bags*>context
-    if job.is_double:
-        seek_largest(<double*>job.grad, job, begin, end)
-    else:
-        seek_largest(<float*>job.grad, job, begin, end)
 
 
 cdef TensorBase begin_job(Bags* job, TensorBase rows, TensorBase indices, TensorBase offsets, ssize count, ssize padding):
@@ -298,7 +261,7 @@ def embedding_bag_kernel(TensorBase out, TensorBase weight, TensorBase indices, 
     table, factors = rows_to_read(weight, index, &job), plain(per_sample_weights)
     job.mean, job.table, job.out = mean, memory_of(table), memory_of(sums)
     job.factor = memory_of(factors) if factors is not None else NULL
-    run_bags(&job, sum_share, job.bags, index)
+    run_bags(&job, <void*>sum_rows[double] if job.is_double else <void*>sum_rows[float], job.bags, index)
     put_back(out, sums)
 
 
@@ -335,7 +298,7 @@ def embedding_bag_backward_kernel(TensorBase out, TensorBase grad_out, TensorBas
     grad, factors = plain(grad_out), plain(per_sample_weights)
     job.mean, job.grad, job.out = mean, memory_of(grad), memory_of(sums)
     job.factor = memory_of(factors) if factors is not None else NULL
-    run_bags(&job, add_share, job.rows, index)
+    run_bags(&job, <void*>add_to_rows[double] if job.is_double else <void*>add_to_rows[float], job.rows, index)
     put_back(out, sums)
 
 
@@ -371,7 +334,7 @@ def embedding_bag_weights_backward_kernel(TensorBase out, TensorBase grad_out, T
     _starts = begin_job(&job, weight, index, offsets, weight.sizes[0], padding_idx)
     table, grad = rows_to_read(weight, index, &job), plain(grad_out)
     job.table, job.grad, job.out = memory_of(table), memory_of(grad), memory_of(sums)
-    run_bags(&job, multiply_share, job.bags, index)
+    run_bags(&job, <void*>multiply_rows[double] if job.is_double else <void*>multiply_rows[float], job.bags, index)
     put_back(out, sums)
 
 
@@ -394,8 +357,8 @@ def embedding_bag_largest_kernel(TensorBase rows, TensorBase weight, TensorBase 
     _starts = begin_job(&job, weight, index, offsets, weight.sizes[0], padding_idx)
     table = rows_to_read(weight, index, &job)
     best = empty_beside(rows, table.dtype_, 2, rows.sizes)
-    job.table, job.grad, job.out = memory_of(table), memory_of(best), memory_of(rows)
-    run_bags(&job, largest_share, job.bags, index)
+    job.table, job.out, job.found = memory_of(table), memory_of(best), <int64_t*>memory_of(rows)
+    run_bags(&job, <void*>seek_largest[double] if job.is_double else <void*>seek_largest[float], job.bags, index)
 
 
 # ---------------------------------------------------------------- the public function

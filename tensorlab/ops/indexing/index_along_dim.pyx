@@ -9,22 +9,19 @@ The iterator is that of indexing by tensors (index_iterator.pyx) with one index.
 gradients.
 """
 from cpython.long cimport PyLong_CheckExact
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int64_t
 
 from tensorlab._core.dispatch.dispatch cimport run_2, run_3, run_4, run_tuple
 from tensorlab._core.dispatch.op cimport Op, inplace_op
-from tensorlab._core.dispatch.operands cimport as_number, check_fits, write_number
+from tensorlab._core.dispatch.operands cimport as_number, check_fits
 from tensorlab._core.dispatch.out_argument cimport (
     NO_OVERLAP, NO_PARTIAL_OVERLAP, OTHERS_APART, store_out
 )
 from tensorlab._core.dispatch.recording cimport OpNode, end_record_inplace
-from tensorlab._core.dtypes cimport (
-    FLOAT32, FLOAT64, INEXACT, INT16, INT32, INT64, INT8, MAX_ITEMSIZE, is_in, kernel_dtype,
-    number
-)
+from tensorlab._core.dtypes cimport BOOL, INEXACT, INT32, INT64, is_in
 from tensorlab._core.graph.graph cimport bump_version, dim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
-from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
+from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into, plain_as
 from tensorlab._core.state.devices cimport ON_CPU
 from tensorlab._core.tensor cimport (
     TensorBase, alias, empty_beside, give_memory, is_meta, memory_of, result_beside, result_like
@@ -45,13 +42,8 @@ from tensorlab.errors import DTypeError, IndexOutOfRange, PositionOutOfRange, Sh
 # ---------------------------------------------------------------- the iterator
 cdef TensorBase index_vector(TensorBase given, str where):
     """A vector (or 0-d tensor) of indices as contiguous int64."""
-    cdef TensorBase wide
     check_index_type(given, where)
-    if given.dtype_ == INT64 and given.is_contiguous_:
-        return given
-    wide = empty_beside(given, INT64, given.ndim_, given.sizes)
-    copy_into(wide, given)
-    return wide
+    return plain_as(given, INT64)
 
 
 cdef int check_index_type(TensorBase given, str where) except -1:
@@ -223,40 +215,6 @@ cdef int check_slices(TensorBase x, int dim, TensorBase index, TensorBase source
     return 0
 
 
-cdef void scale(number* x, ssize n, number factor) noexcept nogil:
-    cdef ssize i
-    for i in range(n):
-        x[i] *= factor
-
-
-cdef TensorBase scaled(TensorBase source, object factor):
-    """The source times a number, in its own type."""
-    cdef int dtype = kernel_dtype(source.dtype_)
-    cdef TensorBase values = empty_beside(source, dtype, source.ndim_, source.sizes), out
-    cdef char[MAX_ITEMSIZE] one
-    copy_into(values, source)
-    write_number(factor, dtype, one)
-    if dtype == FLOAT32:
-        scale(<float*>memory_of(values), values.numel_, (<float*>one)[0])
-    elif dtype == FLOAT64:
-        scale(<double*>memory_of(values), values.numel_, (<double*>one)[0])
-    elif dtype == INT64:
-        scale(<int64_t*>memory_of(values), values.numel_, (<int64_t*>one)[0])
-    elif dtype == INT32:
-        scale(<int32_t*>memory_of(values), values.numel_, (<int32_t*>one)[0])
-    elif dtype == INT16:
-        scale(<int16_t*>memory_of(values), values.numel_, (<int16_t*>one)[0])
-    elif dtype == INT8:
-        scale(<int8_t*>memory_of(values), values.numel_, (<int8_t*>one)[0])
-    else:                                               # a bool is the byte 0 or 1, and so is a number as a bool
-        scale(<uint8_t*>memory_of(values), values.numel_, (<uint8_t*>one)[0])
-    if dtype == source.dtype_:
-        return values
-    out = empty_beside(source, source.dtype_, source.ndim_, source.sizes)
-    copy_into(out, values)
-    return out
-
-
 # ---------------------------------------------------------------- index_add
 cdef Op INDEX_ADD = Op("index_add(Tensor x, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
                        checks_values=True)
@@ -289,7 +247,8 @@ def index_add_kernel(TensorBase out, TensorBase x, dim, TensorBase index, Tensor
         copy_into(out, x)
     if not PyLong_CheckExact(alpha) or alpha != 1:
         alpha = as_number(alpha) if is_in(x.dtype_, INEXACT) else int(alpha)
-        source = source if alpha == 1 else scaled(source, alpha)
+        if alpha != 1:
+            source = (<object>source).detach() * (alpha if x.dtype_ != BOOL else bool(alpha))
     source = apart_from(out, source, "index_add", "the source")
     write_slices(out, d, apart_from(out, vector, "index_add", "the index"), source, ADD, "index_add")
 

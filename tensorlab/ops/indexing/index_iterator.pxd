@@ -1,7 +1,7 @@
 """The iterator of all indexing by tensors: elements of x selected by positions, on one side, and another tensor on the other."""
-from libc.stdint cimport int64_t, uint16_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t
 
-from tensorlab._core.dtypes cimport FLOAT32
+from tensorlab._core.dtypes cimport BFLOAT16, FLOAT16, FLOAT32, number
 from tensorlab._core.graph.graph cimport grad_fn_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops.conversion cimport convert
@@ -47,6 +47,32 @@ cdef inline void add_half(uint16_t* to, const uint16_t* more, int dtype) noexcep
     convert(&b, FLOAT32, 1, more, dtype, 1, 1)
     a += b
     convert(to, dtype, 1, &a, FLOAT32, 1, 1)
+
+cdef struct bool_element:
+    uint8_t value
+
+cdef struct float16_element:
+    uint16_t bits
+
+cdef struct bfloat16_element:
+    uint16_t bits
+
+ctypedef fused element:         # of any type; those that C has no numbers for are structs of their own
+    number
+    bool_element
+    float16_element
+    bfloat16_element
+
+cdef inline void add_to(element* to, const element* more) noexcept nogil:
+    """Add to an element. The sum of two bools is true if one of them is."""
+    if element is bool_element:
+        to.value |= more.value
+    elif element is float16_element:
+        add_half(&to.bits, &more.bits, FLOAT16)
+    elif element is bfloat16_element:
+        add_half(&to.bits, &more.bits, BFLOAT16)
+    else:
+        to[0] += more[0]
 
 cdef inline int refresh(TensorBase x) except -1:
     """Bring a stale view up to date. A view that cannot be is a worse error than a bad index, so it is found first."""

@@ -16,7 +16,7 @@ from libc.string cimport memcpy
 
 from tensorlab._core.dtypes cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, MAX_ITEMSIZE,
-    NUM_DTYPES, UINT8, item_size, number, refuse_loop, two_words, word
+    NUM_DTYPES, UINT8, item_size, refuse_loop, two_words, word
 )
 from tensorlab._core.layout cimport extent, is_dense, ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy
@@ -80,61 +80,35 @@ cdef void put_loop(word* x, word* flat, const ssize* offsets, ssize count, ssize
             memcpy(x + offsets[i], flat + i * index_stride, run * sizeof(word))
 
 
-cdef void add_loop(number* x, number* flat, const ssize* offsets, ssize count, ssize index_stride, ssize run,
+cdef void add_loop(element* x, element* flat, const ssize* offsets, ssize count, ssize index_stride, ssize run,
                    ssize run_stride) noexcept nogil:
     cdef ssize i, j
-    cdef number* to
-    cdef number* source
+    cdef element* to
+    cdef element* source
     if run == 1:
         for i in range(count):
-            x[offsets[i]] += flat[i * index_stride]
+            add_to(x + offsets[i], flat + i * index_stride)
         return
     for i in range(count):
         to = x + offsets[i]
         source = flat + i * index_stride
         if run_stride == 0:
             for j in range(run):
-                to[j] += source[0]
+                add_to(to + j, source)
         else:
             for j in range(run):
-                to[j] += source[j]
-
-
-cdef void add_bool_loop(uint8_t* x, uint8_t* flat, const ssize* offsets, ssize count, ssize index_stride, ssize run,
-                        ssize run_stride) noexcept nogil:
-    cdef ssize i, j
-    for i in range(count):
-        for j in range(run):
-            x[offsets[i] + j] |= flat[i * index_stride + j * run_stride]
-
-
-cdef inline void add_halves(uint16_t* x, uint16_t* flat, const ssize* offsets, ssize count, ssize index_stride, ssize run,
-                            ssize run_stride, int dtype) noexcept nogil:
-    cdef ssize i, j
-    for i in range(count):
-        for j in range(run):
-            add_half(&x[offsets[i] + j], &flat[i * index_stride + j * run_stride], dtype)
-
-
-cdef void add_float16_loop(uint16_t* x, uint16_t* flat, const ssize* offsets, ssize count, ssize index_stride, ssize run,
-                           ssize run_stride) noexcept nogil:
-    add_halves(x, flat, offsets, count, index_stride, run, run_stride, FLOAT16)
-
-
-cdef void add_bfloat16_loop(uint16_t* x, uint16_t* flat, const ssize* offsets, ssize count, ssize index_stride, ssize run,
-                            ssize run_stride) noexcept nogil:
-    add_halves(x, flat, offsets, count, index_stride, run, run_stride, BFLOAT16)
+                add_to(to + j, source + j)
 
 
 cdef index_loop add_loops[NUM_DTYPES]
-add_loops[BOOL] = <index_loop>add_bool_loop
+add_loops[BOOL] = <index_loop>add_loop[bool_element]
 add_loops[UINT8] = <index_loop>add_loop[uint8_t]
 add_loops[INT8] = <index_loop>add_loop[int8_t]
 add_loops[INT16] = <index_loop>add_loop[int16_t]
 add_loops[INT32] = <index_loop>add_loop[int32_t]
 add_loops[INT64] = <index_loop>add_loop[int64_t]
-add_loops[FLOAT16] = <index_loop>add_float16_loop
-add_loops[BFLOAT16] = <index_loop>add_bfloat16_loop
+add_loops[FLOAT16] = <index_loop>add_loop[float16_element]
+add_loops[BFLOAT16] = <index_loop>add_loop[bfloat16_element]
 add_loops[FLOAT32] = <index_loop>add_loop[float]
 add_loops[FLOAT64] = <index_loop>add_loop[double]
 

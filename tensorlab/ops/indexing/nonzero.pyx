@@ -7,7 +7,7 @@ from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.out_argument cimport NO_DERIVATIVE, store_out
 from tensorlab._core.dtypes cimport BOOL, INT64, UINT8, item_size
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.loops.iterator cimport copy_as
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_tensor, memory_of
 
 
@@ -52,11 +52,8 @@ cdef void find_nonzero(const uint8_t* x, ssize n, int64_t* out, ssize count) noe
 
 cdef TensorBase as_mask(TensorBase x):
     """A byte for each element, other than 0 where the element is (nan is): x itself, if it is that already."""
-    cdef TensorBase mask = x
-    if not x.is_contiguous_ or (x.dtype_ != BOOL and x.dtype_ != UINT8):
-        mask = empty_beside(x, BOOL, x.ndim_, x.sizes)
-        copy_into(mask, x)                              # a cast to bool asks whether an element differs from 0
-    return mask
+    cdef bint is_mask = x.is_contiguous_ and (x.dtype_ == BOOL or x.dtype_ == UINT8)
+    return x if is_mask else copy_as(x, BOOL)           # a cast to bool asks whether an element differs from 0
 
 
 cdef TensorBase flat_nonzero(TensorBase x):

@@ -9,16 +9,18 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 
 from tensorlab._core.dtypes cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, MAX_ITEMSIZE,
-    NUM_DTYPES, UINT8, item_size, number, refuse_loop, two_words, word
+    NUM_DTYPES, UINT8, item_size, refuse_loop, two_words, word
 )
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
+from tensorlab._core.loops.iterator cimport contiguous_copy, copy_as
 from tensorlab._core.loops.loop_nest cimport (
     IndexCounter, count_along, next_index, start_counter
 )
 from tensorlab._core.loops.parallel cimport share_work
-from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
-from tensorlab.ops.indexing.index_iterator cimport ADD, TAKE, add_half
+from tensorlab._core.tensor cimport TensorBase, memory_of
+from tensorlab.ops.indexing.index_iterator cimport (
+    ADD, TAKE, add_to, bfloat16_element, bool_element, element, float16_element
+)
 
 from tensorlab.errors import DTypeError, PositionOutOfRange, ShapeError
 
@@ -82,11 +84,11 @@ cdef bint scatter_loop(word* x, const int64_t* index, word* flat, ssize n, ssize
     return good
 
 
-cdef bint add_loop(number* x, const int64_t* index, number* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
+cdef bint add_loop(element* x, const int64_t* index, element* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
                    ssize dim_stride, ssize bound) noexcept nogil:
     cdef ssize i = 0
     cdef uint64_t p, q, r, s, size = <uint64_t>bound
-    cdef number a, b, c, d
+    cdef element a, b, c, d
     cdef bint good = True
     if x_stride == 0 and dim_stride == 1 and index_stride == 1 and flat_stride == 1:
         while i + 4 <= n:                               # all loads before the stores, as in gather_loop
@@ -94,66 +96,30 @@ cdef bint add_loop(number* x, const int64_t* index, number* flat, ssize n, ssize
             if p >= size or q >= size or r >= size or s >= size:
                 return False
             a, b, c, d = flat[i], flat[i + 1], flat[i + 2], flat[i + 3]
-            x[p] += a
-            x[q] += b
-            x[r] += c
-            x[s] += d
+            add_to(x + p, &a)
+            add_to(x + q, &b)
+            add_to(x + r, &c)
+            add_to(x + s, &d)
             i += 4
     while i < n:
         p = <uint64_t>index[i * index_stride]
         if p < size:
-            x[i * x_stride + <ssize>p * dim_stride] += flat[i * flat_stride]
+            add_to(x + i * x_stride + <ssize>p * dim_stride, flat + i * flat_stride)
         else:
             good = False
         i += 1
     return good
 
 
-cdef bint add_bool_loop(uint8_t* x, const int64_t* index, uint8_t* flat, ssize n, ssize x_stride, ssize index_stride,
-                        ssize flat_stride, ssize dim_stride, ssize bound) noexcept nogil:
-    cdef ssize i
-    cdef uint64_t at
-    cdef bint good = True
-    for i in range(n):
-        at = <uint64_t>index[i * index_stride]
-        if at < <uint64_t>bound:
-            x[i * x_stride + <ssize>at * dim_stride] |= flat[i * flat_stride]
-        else:
-            good = False
-    return good
-
-
-cdef inline bint add_half_loop(uint16_t* x, const int64_t* index, uint16_t* flat, ssize n, ssize x_stride, ssize index_stride,
-                               ssize flat_stride, ssize dim_stride, ssize bound, int dtype) noexcept nogil:
-    cdef ssize i
-    cdef uint64_t at
-    for i in range(n):
-        at = <uint64_t>index[i * index_stride]
-        if at >= <uint64_t>bound:
-            return False
-        add_half(x + i * x_stride + <ssize>at * dim_stride, &flat[i * flat_stride], dtype)
-    return True
-
-
-cdef bint add_float16_loop(uint16_t* x, const int64_t* index, uint16_t* flat, ssize n, ssize x_stride, ssize index_stride,
-                           ssize flat_stride, ssize dim_stride, ssize bound) noexcept nogil:
-    return add_half_loop(x, index, flat, n, x_stride, index_stride, flat_stride, dim_stride, bound, FLOAT16)
-
-
-cdef bint add_bfloat16_loop(uint16_t* x, const int64_t* index, uint16_t* flat, ssize n, ssize x_stride, ssize index_stride,
-                            ssize flat_stride, ssize dim_stride, ssize bound) noexcept nogil:
-    return add_half_loop(x, index, flat, n, x_stride, index_stride, flat_stride, dim_stride, bound, BFLOAT16)
-
-
 cdef scatter_gather_loop add_loops[NUM_DTYPES]
-add_loops[BOOL] = <scatter_gather_loop>add_bool_loop
+add_loops[BOOL] = <scatter_gather_loop>add_loop[bool_element]
 add_loops[UINT8] = <scatter_gather_loop>add_loop[uint8_t]
 add_loops[INT8] = <scatter_gather_loop>add_loop[int8_t]
 add_loops[INT16] = <scatter_gather_loop>add_loop[int16_t]
 add_loops[INT32] = <scatter_gather_loop>add_loop[int32_t]
 add_loops[INT64] = <scatter_gather_loop>add_loop[int64_t]
-add_loops[FLOAT16] = <scatter_gather_loop>add_float16_loop
-add_loops[BFLOAT16] = <scatter_gather_loop>add_bfloat16_loop
+add_loops[FLOAT16] = <scatter_gather_loop>add_loop[float16_element]
+add_loops[BFLOAT16] = <scatter_gather_loop>add_loop[bfloat16_element]
 add_loops[FLOAT32] = <scatter_gather_loop>add_loop[float]
 add_loops[FLOAT64] = <scatter_gather_loop>add_loop[double]
 
@@ -277,7 +243,6 @@ cdef object changed_meanwhile(str where):
 # ---------------------------------------------------------------- checks
 cdef TensorBase check_index(TensorBase x, int dim, TensorBase given, str where):
     """The index as int64, which must have as many dimensions as x and be no larger, but for `dim`."""
-    cdef TensorBase wide
     cdef int d
     if given.dtype_ != INT64 and given.dtype_ != INT32:
         raise DTypeError(f"{where}: the index must be of type int64 or int32, not {given.dtype}")
@@ -289,11 +254,7 @@ cdef TensorBase check_index(TensorBase x, int dim, TensorBase given, str where):
             if d != dim and given.sizes[d] > x.sizes[d]:
                 raise ShapeError(f"{where}: the index of shape {shape_text(given.ndim_, given.sizes)} is larger than the tensor "
                                  f"of shape {shape_text(x.ndim_, x.sizes)} in dimension {d}, which is not the one indexed")
-    if given.dtype_ == INT64:
-        return given
-    wide = empty_beside(given, INT64, given.ndim_, given.sizes)
-    copy_into(wide, given)
-    return wide
+    return given if given.dtype_ == INT64 else copy_as(given, INT64)
 
 
 cdef int check_source(TensorBase x, TensorBase index, TensorBase source, str where) except -1:

@@ -19,7 +19,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph.graph cimport dim_of
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.loops.iterator cimport copy_into, unary_loop
+from tensorlab._core.loops.iterator cimport copy_as, copy_into, unary_loop
 from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of, result_beside
 from tensorlab.ops.filling cimport fill_number, zeros_beside
 from tensorlab.ops.indexing.scatter_gather cimport (
@@ -40,50 +40,40 @@ cdef enum:
 
 
 # ---------------------------------------------------------------- inner loops: one line; False if an index is out of range
-cdef bint prod_loop(number* x, const int64_t* index, number* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
-                    ssize dim_stride, ssize bound) noexcept nogil:
-    cdef ssize i
+cdef inline number combined(number so_far, number value, int kind) noexcept nogil:
+    if kind == PROD:
+        return so_far * value
+    if kind == AMAX:
+        return value if value > so_far or value != value else so_far
+    return value if value < so_far or value != value else so_far
+
+
+cdef inline bint reduce_loop(number* x, const int64_t* index, number* flat, ssize n, ssize x_stride, ssize index_stride,
+                             ssize flat_stride, ssize dim_stride, ssize bound, int kind) noexcept nogil:
+    cdef ssize i, at
     cdef uint64_t place
     for i in range(n):
         place = <uint64_t>index[i * index_stride]
         if place >= <uint64_t>bound:
             return False
-        x[i * x_stride + <ssize>place * dim_stride] *= flat[i * flat_stride]
+        at = i * x_stride + <ssize>place * dim_stride
+        x[at] = combined(x[at], flat[i * flat_stride], kind)
     return True
+
+
+cdef bint prod_loop(number* x, const int64_t* index, number* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
+                    ssize dim_stride, ssize bound) noexcept nogil:
+    return reduce_loop(x, index, flat, n, x_stride, index_stride, flat_stride, dim_stride, bound, PROD)
 
 
 cdef bint amax_loop(number* x, const int64_t* index, number* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
                     ssize dim_stride, ssize bound) noexcept nogil:
-    """nan is larger than all."""
-    cdef ssize i, at
-    cdef uint64_t place
-    cdef number value
-    for i in range(n):
-        place = <uint64_t>index[i * index_stride]
-        if place >= <uint64_t>bound:
-            return False
-        at = i * x_stride + <ssize>place * dim_stride
-        value = flat[i * flat_stride]
-        if value > x[at] or value != value:
-            x[at] = value
-    return True
+    return reduce_loop(x, index, flat, n, x_stride, index_stride, flat_stride, dim_stride, bound, AMAX)
 
 
 cdef bint amin_loop(number* x, const int64_t* index, number* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
                     ssize dim_stride, ssize bound) noexcept nogil:
-    """nan is smaller than all."""
-    cdef ssize i, at
-    cdef uint64_t place
-    cdef number value
-    for i in range(n):
-        place = <uint64_t>index[i * index_stride]
-        if place >= <uint64_t>bound:
-            return False
-        at = i * x_stride + <ssize>place * dim_stride
-        value = flat[i * flat_stride]
-        if value < x[at] or value != value:
-            x[at] = value
-    return True
+    return reduce_loop(x, index, flat, n, x_stride, index_stride, flat_stride, dim_stride, bound, AMIN)
 
 
 cdef void divide(number* x, const number* counts, ssize n) noexcept nogil:
@@ -121,13 +111,6 @@ set_loops[double](FLOAT64, 0)
 
 
 # ---------------------------------------------------------------- forward
-cdef TensorBase as_type(TensorBase x, int dtype):
-    """A new contiguous tensor of the same values."""
-    cdef TensorBase out = empty_beside(x, dtype, x.ndim_, x.sizes)
-    copy_into(out, x)
-    return out
-
-
 cdef int forget(TensorBase out, int dim, TensorBase index, str reduce, str where) except -1:
     """Put the number that changes nothing where something will arrive."""
     cdef TensorBase start = zeros_beside(out, out.dtype_, 0, NULL)
@@ -146,15 +129,15 @@ cdef TensorBase reduced(TensorBase x, int dim, TensorBase index, TensorBase src,
     """The result as a new contiguous tensor of x's type."""
     cdef int work = UINT8 if x.dtype_ == BOOL else kernel_dtype(x.dtype_)
     cdef int kind
-    cdef TensorBase out, counts, one, values = src if src.dtype_ == work else as_type(src, work)
+    cdef TensorBase out, counts, one, values = src if src.dtype_ == work else copy_as(src, work)
     cdef ScatterGather iter
     if index.numel_ == 0:
-        return as_type(x, x.dtype_)
+        return copy_as(x, x.dtype_)
     memory_of(index), memory_of(values)         # raise if one of them has none
     set_up_iterator(&iter, x, dim, index, values)
     if not run_iterator(&iter, check_loop, False, x, index, values):
         raise_bad_index(x, dim, index, where)
-    out = as_type(x, work)
+    out = copy_as(x, work)
     if not include_self:
         forget(out, dim, index, reduce, where)
     if reduce == "sum" or reduce == "mean":
@@ -173,7 +156,7 @@ cdef TensorBase reduced(TensorBase x, int dim, TensorBase index, TensorBase src,
             forget(counts, dim, index, reduce, where)
         scatter_into(counts, dim, index, one, ADD, where)
         divide_loops[work](memory_of(out), memory_of(counts), out.numel_)
-    return out if out.dtype_ == x.dtype_ else as_type(out, x.dtype_)
+    return out if out.dtype_ == x.dtype_ else copy_as(out, x.dtype_)
 
 
 cdef object arrivals(object like, int dim, object index, bint include_self, object dtype):

@@ -33,7 +33,7 @@ from tensorlab._core.dtypes cimport (
     FLOAT32, FLOAT64, INT8, INT16, INT32, UINT8, item_size, kernel_dtype
 )
 from tensorlab._core.layout cimport MAX_NDIM, ssize
-from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.loops.iterator cimport copy_into, put_back
 from tensorlab._core.loops.loop_nest cimport (
     IndexCounter, count_along, next_index, skip_indices, start_counter, start_like
 )
@@ -340,9 +340,7 @@ cdef int multiply_batch(TensorBase out, TensorBase a, TensorBase b, double alpha
             else:
                 parallel_for(multiply_products, &batch, products, grain_of(GRAIN, work))
         release_blas()
-    if target is not out:
-        copy_into(out, target)
-    return 0
+    return put_back(out, target)
 
 
 # ---------------------------------------------------------------- inner product

@@ -14,7 +14,7 @@ from tensorlab.ops.pointwise.common cimport is_bool, old_order
 
 from tensorlab._core.dispatch.operands import result_type
 from tensorlab.errors import DTypeError
-from tensorlab.ops.pointwise.common import inplace_function
+from tensorlab.ops.pointwise.common import inplace_function, same_gradient
 
 cdef extern from "arithmetic_loops.h":      # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
@@ -26,13 +26,9 @@ cdef Op ADD = Op("add(Tensor x, Tensor y) -> Tensor",
                  scalar={"bool": "x | y", "number": "x + y"}, is_modular=True,
                  takes_numbers_only=True)
 
-@ADD.derivative("x")
-def add_derivative_x(grad):
-    return grad
+ADD.derivative("x")(same_gradient)
 
-@ADD.derivative("y")
-def add_derivative_y(grad):
-    return grad
+ADD.derivative("y")(same_gradient)
 
 def add(input, other, late=None, *, alpha=1, out=None):
     """Sum of each pair of elements, broadcast: `input + alpha * other`.
@@ -91,9 +87,7 @@ cdef Op ADD_SCALED = Op("add_scaled(Tensor x, Tensor y, Scalar alpha) -> Tensor"
                         node="AddBackward0",
                         takes_numbers_only=True)
 
-@ADD_SCALED.derivative("x")
-def add_scaled_derivative_x(grad):
-    return grad
+ADD_SCALED.derivative("x")(same_gradient)
 
 @ADD_SCALED.derivative("y")
 def add_scaled_derivative_y(grad, alpha):
@@ -117,9 +111,7 @@ cdef Op SUB_SCALED = Op("sub_scaled(Tensor x, Tensor y, Scalar alpha) -> Tensor"
                                 "integer": "(T)-alpha * y + x"},
                         node="SubBackward0")
 
-@SUB_SCALED.derivative("x")
-def sub_scaled_derivative_x(grad):
-    return grad
+SUB_SCALED.derivative("x")(same_gradient)
 
 @SUB_SCALED.derivative("y")
 def sub_scaled_derivative_y(grad, alpha):
@@ -131,9 +123,7 @@ cdef Op SUB = Op("sub(Tensor x, Tensor y) -> Tensor",
                  aten="sub.Tensor", fixed="*, Scalar alpha=1", dtype="promote",
                  scalar={"number": "x - y"}, is_modular=True, takes_numbers_only=True)
 
-@SUB.derivative("x")
-def sub_derivative_x(grad):
-    return grad
+SUB.derivative("x")(same_gradient)
 
 @SUB.derivative("y")
 def sub_derivative_y(grad):
@@ -196,9 +186,7 @@ cdef Op RSUB = Op("rsub(Tensor x, Tensor y) -> Tensor",
 def rsub_derivative_x(grad):
     return run_unary(NEG, grad)
 
-@RSUB.derivative("y")
-def rsub_derivative_y(grad):
-    return grad
+RSUB.derivative("y")(same_gradient)
 
 def sub_operator(TensorBase x not None, y):
     """`x - y`"""

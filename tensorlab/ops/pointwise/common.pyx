@@ -10,6 +10,8 @@ from tensorlab._core.tensor cimport TensorBase
 
 import warnings
 
+from tensorlab.ops.creation import zeros_like
+
 
 ctypedef PyObject* (*call)(PyObject*, PyObject**, size_t, PyObject*) noexcept       # Call, but errors are looked at
 
@@ -22,6 +24,18 @@ cdef extern from *:
 cdef call call_closure              # one code unpacks the arguments of all compiled functions
 
 
+# ---------------------------------------------------------------- derivatives that many ops share
+def same_gradient(grad):
+    """The gradient of an operand that is added, or that only loses a whole number: that of the result."""
+    return grad
+
+
+def zero_gradient(grad):
+    """The gradient of an operand in which the result is constant, or constant but for its jumps."""
+    return zeros_like(grad)
+
+
+# ---------------------------------------------------------------- functions in place
 def inplace_function(Op op, function, *, bint tensors_only=False):
     """The public function that writes over its first argument, such as `exp_` for the op EXP and its function `exp`.
 

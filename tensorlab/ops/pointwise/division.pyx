@@ -19,8 +19,7 @@ from tensorlab.ops.pointwise.common cimport is_floating_operand
 from tensorlab._core.dispatch.operands import result_type
 from tensorlab._core.loops.scalar import Guarded
 from tensorlab.errors import DivisionByZero, DTypeError
-from tensorlab.ops.creation import zeros_like
-from tensorlab.ops.pointwise.common import inplace_function
+from tensorlab.ops.pointwise.common import inplace_function, same_gradient, zero_gradient
 
 cdef extern from "division_loops.h":        # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
@@ -195,13 +194,9 @@ cdef Op DIV_FLOOR = Op(
     node="DivBackward2", grain=8192,
     takes_numbers_only=True)
 
-@DIV_FLOOR.derivative("x")
-def div_floor_derivative_x(grad):
-    return zeros_like(grad)
+DIV_FLOOR.derivative("x")(zero_gradient)
 
-@DIV_FLOOR.derivative("y")
-def div_floor_derivative_y(grad):
-    return zeros_like(grad)
+DIV_FLOOR.derivative("y")(zero_gradient)
 
 def floor_divide(input, other, *, out=None):
     """Quotient rounded down; `input // other`.
@@ -242,13 +237,9 @@ cdef Op DIV_TRUNC = Op("div_trunc(Tensor x, Tensor y) -> Tensor", aten=None, dty
                                "integer": "div_trunc_integer#(x, y)"},
                        node="DivBackward2")
 
-@DIV_TRUNC.derivative("x")
-def div_trunc_derivative_x(grad):
-    return zeros_like(grad)
+DIV_TRUNC.derivative("x")(zero_gradient)
 
-@DIV_TRUNC.derivative("y")
-def div_trunc_derivative_y(grad):
-    return zeros_like(grad)
+DIV_TRUNC.derivative("y")(zero_gradient)
 
 
 # ---------------------------------------------------------------- remainder
@@ -260,9 +251,7 @@ cdef Op REMAINDER = Op(
             "integer": "towards_divisor#(integer_rest#(x, y), y)"},
     grain=8192)
 
-@REMAINDER.derivative("x")
-def remainder_derivative_x(grad):
-    return grad
+REMAINDER.derivative("x")(same_gradient)
 
 @REMAINDER.derivative("y")
 def remainder_derivative_y(grad, x, y):
@@ -309,9 +298,7 @@ cdef Op FMOD = Op("fmod(Tensor x, Tensor y) -> Tensor", aten="fmod.Tensor", dtyp
                           "integer": "integer_rest#(x, y)"},
                   grain=8192)
 
-@FMOD.derivative("x")
-def fmod_derivative_x(grad):
-    return grad
+FMOD.derivative("x")(same_gradient)
 
 @FMOD.derivative("y")
 def fmod_derivative_y(grad, x, y):

@@ -12,7 +12,7 @@ from tensorlab._core.dtypes cimport BOOL, FLOATING, INTEGRAL, UINT8, is_in
 from tensorlab._core.tensor cimport TensorBase
 
 from tensorlab.errors import DTypeError
-from tensorlab.ops.creation import zeros_like
+from tensorlab.ops.pointwise.common import zero_gradient
 
 cdef extern from "piecewise_loops.h":       # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
@@ -86,9 +86,7 @@ cdef Op HARDTANH_BACKWARD = Op(
 def hardtanh_backward_derivative(grad, x, min_val, max_val):
     return run_quaternary(HARDTANH_BACKWARD, grad, x, min_val, max_val)
 
-@HARDTANH_BACKWARD.derivative("x")
-def hardtanh_backward_derivative_x(grad):
-    return zeros_like(grad)
+HARDTANH_BACKWARD.derivative("x")(zero_gradient)
 
 
 # ---------------------------------------------------------------- hardsigmoid
@@ -191,9 +189,7 @@ cdef Op THRESHOLD_BACKWARD = Op(
 def threshold_backward_derivative(grad, x, threshold):
     return run_ternary(THRESHOLD_BACKWARD, grad, x, threshold)
 
-@THRESHOLD_BACKWARD.derivative("x")
-def threshold_backward_derivative_x(grad):
-    return zeros_like(grad)
+THRESHOLD_BACKWARD.derivative("x")(zero_gradient)
 
 
 # ---------------------------------------------------------------- softshrink
@@ -253,9 +249,7 @@ cdef Op SHRINK_BACKWARD = Op("shrink_backward(Tensor grad, Tensor x, Scalar lamb
 def shrink_backward_derivative(grad, x, lambd):
     return run_ternary(SHRINK_BACKWARD, grad, x, lambd)
 
-@SHRINK_BACKWARD.derivative("x")
-def shrink_backward_derivative_x(grad):
-    return zeros_like(grad)
+SHRINK_BACKWARD.derivative("x")(zero_gradient)
 
 
 # ---------------------------------------------------------------- composites

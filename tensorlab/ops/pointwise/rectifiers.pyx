@@ -13,8 +13,7 @@ from tensorlab._core.dtypes cimport FLOATING
 from tensorlab._core.tensor cimport TensorBase
 
 from tensorlab.errors import DTypeError, ShapeError
-from tensorlab.ops.creation import zeros_like
-from tensorlab.ops.pointwise.common import inplace_function
+from tensorlab.ops.pointwise.common import inplace_function, zero_gradient
 
 cdef extern from "rectifiers_loops.h":      # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
@@ -52,9 +51,7 @@ cdef Op RELU_BACKWARD = Op("relu_backward(Tensor y, Tensor grad) -> Tensor", dty
 def relu_backward_derivative(grad, y):
     return run_binary(RELU_BACKWARD, y, grad)
 
-@RELU_BACKWARD.derivative("y")
-def relu_backward_derivative_y(grad):
-    return zeros_like(grad)
+RELU_BACKWARD.derivative("y")(zero_gradient)
 
 
 # ---------------------------------------------------------------- leaky_relu, prelu
@@ -139,9 +136,7 @@ cdef Op LEAKY_RELU_BACKWARD = Op(
 def leaky_relu_backward_derivative_grad(grad, x, negative_slope):
     return run_ternary(LEAKY_RELU_BACKWARD, grad, x, negative_slope)
 
-@LEAKY_RELU_BACKWARD.derivative("x")
-def leaky_relu_backward_derivative_x(grad):
-    return zeros_like(grad)
+LEAKY_RELU_BACKWARD.derivative("x")(zero_gradient)
 
 @LEAKY_RELU_BACKWARD.derivative("negative_slope")
 def leaky_relu_backward_derivative_slope(grad, grad_, x):

@@ -12,8 +12,7 @@ from tensorlab._core.tensor cimport TensorBase
 
 from tensorlab._core.dtypes import finfo
 from tensorlab.errors import UnsupportedDType
-from tensorlab.ops.creation import zeros_like
-from tensorlab.ops.pointwise.common import inplace_function
+from tensorlab.ops.pointwise.common import inplace_function, same_gradient, zero_gradient
 
 cdef extern from "rounding_loops.h":        # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
@@ -23,9 +22,7 @@ cdef extern from "rounding_loops.h":        # made from the expressions below: _
 cdef Op FLOOR = Op("floor(Tensor x) -> Tensor", dtype="promote",
                    scalar={"floating": "floor@(x)", "integer": "x"}, exact_out=True)
 
-@FLOOR.derivative("x")
-def floor_derivative(grad):
-    return zeros_like(grad)
+FLOOR.derivative("x")(zero_gradient)
 
 def floor(TensorBase input not None, *, out=None):
     """Largest whole number not above each element.
@@ -43,9 +40,7 @@ floor_ = inplace_function(FLOOR, floor)
 cdef Op CEIL = Op("ceil(Tensor x) -> Tensor", dtype="promote",
                   scalar={"floating": "ceil@(x)", "integer": "x"}, exact_out=True)
 
-@CEIL.derivative("x")
-def ceil_derivative(grad):
-    return zeros_like(grad)
+CEIL.derivative("x")(zero_gradient)
 
 def ceil(TensorBase input not None, *, out=None):
     """Smallest whole number not below each element.
@@ -63,9 +58,7 @@ ceil_ = inplace_function(CEIL, ceil)
 cdef Op TRUNC = Op("trunc(Tensor x) -> Tensor", dtype="promote",
                    scalar={"floating": "trunc@(x)", "integer": "x"}, exact_out=True)
 
-@TRUNC.derivative("x")
-def trunc_derivative(grad):
-    return zeros_like(grad)
+TRUNC.derivative("x")(zero_gradient)
 
 def trunc(TensorBase input not None, *, out=None):
     """Whole part of each element: rounded towards zero.
@@ -83,9 +76,7 @@ trunc_ = inplace_function(TRUNC, trunc)
 cdef Op ROUND = Op("round(Tensor x) -> Tensor", dtype="promote",
                    scalar={"floating": "rint@(x)", "integer": "x"}, exact_out=True)
 
-@ROUND.derivative("x")
-def round_derivative(grad):
-    return zeros_like(grad)
+ROUND.derivative("x")(zero_gradient)
 
 cdef Op ROUND_DECIMALS = Op(
     "round_decimals(Tensor x, Scalar factor, Scalar divisor) -> Tensor", aten=None,
@@ -93,9 +84,7 @@ cdef Op ROUND_DECIMALS = Op(
     scalar={"floating": "rint@(x * factor / divisor) / factor * divisor"},
     node="RoundBackward1", exact_out=True)
 
-@ROUND_DECIMALS.derivative("x")
-def round_decimals_derivative(grad):
-    return zeros_like(grad)
+ROUND_DECIMALS.derivative("x")(zero_gradient)
 
 cdef tuple powers_of_ten(str where, TensorBase x, int decimals):
     """What to multiply and divide by before rounding; one of them is 1, so that both are exact."""
@@ -141,9 +130,7 @@ def round_(TensorBase input not None, *, int decimals=0):
 cdef Op FRAC = Op("frac(Tensor x) -> Tensor", dtype="promote",
                   scalar={"floating": "x - trunc@(x)"}, exact_out=True)
 
-@FRAC.derivative("x")
-def frac_derivative(grad):
-    return grad
+FRAC.derivative("x")(same_gradient)
 
 def frac(TensorBase input not None, *, out=None):
     """What `trunc` cuts off each element, with its sign.

@@ -10,8 +10,7 @@ import math
 
 from tensorlab._core.dtypes import DTYPES
 from tensorlab.errors import DTypeError
-from tensorlab.ops.creation import zeros_like
-from tensorlab.ops.pointwise.common import inplace_function
+from tensorlab.ops.pointwise.common import inplace_function, zero_gradient
 
 cdef extern from "signs_loops.h":           # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
@@ -41,9 +40,7 @@ abs_ = inplace_function(ABS, abs)
 cdef Op SIGN = Op("sign(Tensor x) -> Tensor", dtype="promote", scalar="(x > 0) - (x < 0)",
                   exact_out=True)
 
-@SIGN.derivative("x")
-def sign_derivative(grad):
-    return zeros_like(grad)
+SIGN.derivative("x")(zero_gradient)
 
 def sign(TensorBase input not None, *, out=None):
     """-1, 0 or 1 after the sign of each element; 0 for nan.
@@ -66,9 +63,7 @@ cdef Op COPYSIGN = Op("copysign(Tensor x, Tensor y) -> Tensor",
 def copysign_derivative_x(grad, x, out):
     return grad * (out / x).masked_fill(x == 0, 0)
 
-@COPYSIGN.derivative("y")
-def copysign_derivative_y(grad):
-    return zeros_like(grad)
+COPYSIGN.derivative("y")(zero_gradient)
 
 def copysign(TensorBase input not None, other, *, out=None):
     """Each element of `input` with the sign of that of `other`, that of -0. included.
@@ -104,9 +99,7 @@ def signbit(TensorBase input not None, *, out=None):
 cdef Op HEAVISIDE = Op("heaviside(Tensor x, Tensor values) -> Tensor", dtype="promote",
                        scalar="x == 0 ? values : (T)(x > 0)", exact_out=True)
 
-@HEAVISIDE.derivative("x")
-def heaviside_derivative_x(grad):
-    return zeros_like(grad)
+HEAVISIDE.derivative("x")(zero_gradient)
 
 @HEAVISIDE.derivative("values")
 def heaviside_derivative_values(grad, x):
@@ -146,9 +139,7 @@ cdef Op NEXTAFTER = Op("nextafter(Tensor x, Tensor y) -> Tensor", dtype="promote
 def nextafter_derivative_x(grad, x, y):
     return grad.masked_fill(x == y, 0)
 
-@NEXTAFTER.derivative("y")
-def nextafter_derivative_y(grad):
-    return zeros_like(grad)
+NEXTAFTER.derivative("y")(zero_gradient)
 
 def nextafter(TensorBase input not None, TensorBase other not None, *, out=None):
     """Neighbour of each element among the numbers of its type, on the side of `other`.
@@ -220,9 +211,7 @@ inplace_op(LDEXP).aten = "ldexp_"
 cdef Op ANGLE = Op("angle(Tensor x) -> Tensor", dtype="floating",
                    scalar="x < 0 ? (T)3.14159265358979323846 : x != x ? x * (T)0 : 0")
 
-@ANGLE.derivative("x")
-def angle_derivative(grad):
-    return zeros_like(grad)
+ANGLE.derivative("x")(zero_gradient)
 
 def angle(TensorBase input not None, *, out=None):
     """Angle of each real number in the complex plane: pi for negative ones, 0 for the others.

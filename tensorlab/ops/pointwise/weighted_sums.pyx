@@ -13,6 +13,7 @@ from tensorlab.ops.pointwise.common cimport (
 )
 
 from tensorlab.errors import DTypeError, UnsupportedDType
+from tensorlab.ops.pointwise.common import same_gradient
 
 cdef extern from "weighted_sums_loops.h":   # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
@@ -25,9 +26,7 @@ cdef Op ADDCMUL = Op(
     scalar={"floating": "fma@(value * tensor1, tensor2, x)",
             "integer": "(T)(value * tensor1) * tensor2 + x"})
 
-@ADDCMUL.derivative("x")
-def addcmul_derivative_x(grad):
-    return grad
+ADDCMUL.derivative("x")(same_gradient)
 
 @ADDCMUL.derivative("tensor1")
 def addcmul_derivative_tensor1(grad, tensor2, value):
@@ -74,9 +73,7 @@ cdef Op ADDCDIV = Op(
     "addcdiv(Tensor x, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     dtype="promote", scalar={"floating": "x + value * tensor1 / tensor2"})
 
-@ADDCDIV.derivative("x")
-def addcdiv_derivative_x(grad):
-    return grad
+ADDCDIV.derivative("x")(same_gradient)
 
 @ADDCDIV.derivative("tensor1")
 def addcdiv_derivative_tensor1(grad, tensor2, value):

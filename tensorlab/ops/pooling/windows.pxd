@@ -27,6 +27,7 @@ cdef struct Planes:             # signals, images or volumes, one after another
     void* x
     void* out
     int64_t* indices
+    void* loop                  # a planes_loop, of the type of x
 
 ctypedef void (*planes_loop)(Planes* p, ssize begin, ssize end, void* x) noexcept nogil
 

@@ -192,19 +192,13 @@ cdef int describe_axis(Axis* axis, TensorBase table, ssize size, ssize count, bi
     return 0
 
 
-cdef struct Job:
-    Planes* planes
-    planes_loop loop
-
-
 cdef void run_share(void* context, ssize begin, ssize end) noexcept nogil:
-    cdef Job* job = <Job*>context
-    job.loop(job.planes, begin, end, job.planes.x)
+    cdef Planes* p = <Planes*>context
+    (<planes_loop>p.loop)(p, begin, end, p.x)
 
 
 cdef void run_planes(Planes* p, void* loop) noexcept:
     """All planes, split over threads."""
-    cdef Job job
-    job.planes, job.loop = p, <planes_loop>loop
+    p.loop = loop
     with nogil:
-        parallel_for(run_share, &job, p.planes, grain_of(GRAIN, p.size))
+        parallel_for(run_share, p, p.planes, grain_of(GRAIN, p.size))

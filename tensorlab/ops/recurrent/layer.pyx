@@ -23,10 +23,11 @@ from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_dtype, check_same_place
 from tensorlab._core.dtypes cimport FLOATING, INT64, is_double, item_size, kernel_dtype, real
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.loops.iterator cimport copy_into, plain_as
-from tensorlab._core.loops.parallel cimport grain_of, parallel_for, range_body, thread_count
+from tensorlab._core.loops.iterator cimport copy_as, copy_into, plain_as
+from tensorlab._core.loops.parallel cimport parallel_for, thread_count
 from tensorlab._core.state.modes cimport set_grad_mode, thread_state
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, is_meta, memory_of
+from tensorlab.ops.reductions cimport sum_to
 from tensorlab.ops.recurrent.gates cimport (
     gru_backward_row, gru_row, hidden_row, lstm_backward_row, lstm_row, plain_backward_row,
     plain_row
@@ -52,8 +53,7 @@ cdef enum:                      # positions in the list of tensors; what else th
     BIAS_IH = 4
 
 cdef enum:
-    GRAIN = 1 << 18             # multiplications that make a thread worth starting,
-    SUM_GRAIN = 1 << 15         # and additions
+    GRAIN = 1 << 18             # multiplications that make a thread worth starting
     BLOCK = 8                   # rows of the batch that stay together
 
 KINDS = {"RNN_TANH": TANH, "RNN_RELU": RELU, "GRU": GRU, "LSTM": LSTM}
@@ -63,6 +63,8 @@ cdef struct Layer:
     int kind
     bint is_double
     bint is_reverse
+    bint is_backward
+    void* step                  # a step_function, of that type
     ssize steps
     ssize batch
     ssize rows                  # of all steps together
@@ -173,61 +175,24 @@ cdef void backward_step(Layer* layer, ssize t, ssize begin, ssize n, real* grad_
 
 
 # ---------------------------------------------------------------- all steps
-cdef void forward_steps(void* context, ssize begin, ssize end) noexcept nogil:
-    """All steps of the sequences from `begin` to `end`."""
+ctypedef void (*step_function)(Layer* layer, ssize t, ssize begin, ssize n, void* h) noexcept nogil
+
+cdef void run_share(void* context, ssize begin, ssize end) noexcept nogil:
+    """All steps of the sequences from `begin` to `end`; the backward pass begins with the last one."""
     cdef Layer* layer = <Layer*>context
     cdef ssize i, t, n
     for i in range(layer.steps):
-        t = layer.steps - 1 - i if layer.is_reverse else i
+        t = i if layer.is_reverse == layer.is_backward else layer.steps - 1 - i
         n = min(end, layer.sizes[t]) - begin
-        if n > 0 and layer.is_double:
-            forward_step(layer, t, begin, n, <double*>layer.h)
-        elif n > 0:
-            forward_step(layer, t, begin, n, <float*>layer.h)
+        if n > 0:
+            (<step_function>layer.step)(layer, t, begin, n, layer.h)
 
 
-cdef void backward_steps(void* context, ssize begin, ssize end) noexcept nogil:
-    """Backward through all steps of the sequences from `begin` to `end`."""
-    cdef Layer* layer = <Layer*>context
-    cdef ssize i, t, n
-    for i in range(layer.steps):
-        t = i if layer.is_reverse else layer.steps - 1 - i
-        n = min(end, layer.sizes[t]) - begin
-        if n > 0 and layer.is_double:
-            backward_step(layer, t, begin, n, <double*>layer.h)
-        elif n > 0:
-            backward_step(layer, t, begin, n, <float*>layer.h)
-
-
-cdef void run_steps(range_body body, Layer* layer) noexcept nogil:
+cdef void run_steps(Layer* layer, void* step, bint is_backward) noexcept nogil:
     """Split the batch over threads."""
     cdef int threads = thread_count(layer.rows * layer.sums * layer.outputs, GRAIN)
-    parallel_for(body, layer, layer.batch, max(<ssize>BLOCK, layer.batch // threads))
-
-
-cdef struct Sums:
-    bint is_double
-    const void* x
-    void* out
-    ssize rows
-    ssize columns
-
-
-cdef void sum_columns(const real* x, real* out, ssize rows, ssize columns, ssize begin, ssize end) noexcept nogil:
-    cdef ssize i, j
-    memset(out + begin, 0, (end - begin) * sizeof(real))
-    for i in range(rows):
-        for j in range(begin, end):
-            out[j] += x[i * columns + j]
-
-
-cdef void sum_share(void* context, ssize begin, ssize end) noexcept nogil:
-    """The sums of the columns from `begin` to `end`."""
-    cdef Sums* job = <Sums*>context
-    if job.is_double:
-        sum_columns(<double*>job.x, <double*>job.out, job.rows, job.columns, begin, end)
-    else:
-        sum_columns(<float*>job.x, <float*>job.out, job.rows, job.columns, begin, end)
+    layer.step, layer.is_backward = step, is_backward
+    parallel_for(run_share, layer, layer.batch, max(<ssize>BLOCK, layer.batch // threads))
 
 
 # ---------------------------------------------------------------- arguments
@@ -335,14 +300,10 @@ cdef class Arguments:
                 multiply_shared(<float*>target, out_stride, <float*>a, a_row, a_column, <float*>panels, m, k, n, False)
         return 0
 
-    cdef TensorBase summed(self, void* x):
+    cdef TensorBase summed(self, TensorBase x):
         """The sum over the rows of (rows, sums)."""
         cdef TensorBase out = empty_beside(self.x, self.dtype, 1, &self.layer.sums)
-        cdef Sums job
-        job.is_double, job.x, job.out = self.layer.is_double, x, memory_of(out)
-        job.rows, job.columns = self.layer.rows, self.layer.sums
-        with nogil:
-            parallel_for(sum_share, &job, job.columns, grain_of(SUM_GRAIN, job.rows))
+        sum_to(out, x, 1, NULL, 0)
         return out
 
     cdef TensorBase weight_gradient(self, void* grad_sums, ssize m, void* panels, ssize n):
@@ -441,7 +402,7 @@ def recurrent_layer_kernel(tensors, kind, has_bias, is_reverse, batch_sizes):
     arguments.multiply(sums, layer.kept, arguments.memory(X), layer.inputs, 1, arguments.packed(WEIGHT_IH, True), layer.rows,
                        layer.inputs, layer.sums)
     with nogil:
-        run_steps(forward_steps, layer)
+        run_steps(layer, <void*>forward_step[double] if layer.is_double else <void*>forward_step[float], False)
     return (plain_as(hidden, arguments.x.dtype_), plain_as(last, arguments.x.dtype_), plain_as(last_cell, arguments.x.dtype_),
             gates, cells)
 
@@ -524,7 +485,7 @@ def recurrent_layer_backward_kernel(tensors, kind, has_bias, is_reverse, batch_s
     cdef list everything = list(tensors), given = everything[GRADS:], out
     cdef Arguments arguments = Arguments(given, kind, has_bias, is_reverse, batch_sizes)
     cdef Layer* layer = &arguments.layer
-    cdef TensorBase grad_h, grad_c = None, output, kept, states, grad, grad_x = None
+    cdef TensorBase grad_h, grad_c = None, output, kept, states, grad, grad_x = None, grad_sums, grad_recurrent
     cdef void* inputs
     if is_meta(arguments.x):
         return recurrent_layer_backward_result(tensors, kind, has_bias, is_reverse, batch_sizes, hidden, gates,
@@ -533,10 +494,10 @@ def recurrent_layer_backward_kernel(tensors, kind, has_bias, is_reverse, batch_s
     arguments.make_plain(given)
     output, kept, states = plain_as(hidden, arguments.dtype), plain_as(gates, arguments.dtype), plain_as(cells, arguments.dtype)
     layer.hidden, layer.gates, layer.cells = memory_of(output), memory_of(kept), memory_of(states)
-    grad_h = state_gradient(arguments, everything[1], layer.outputs)
+    grad_h = copy_as(<TensorBase>everything[1], arguments.dtype)        # the steps turn it into that of the first state
     layer.h, layer.first_h = memory_of(grad_h), arguments.memory(H)
     if layer.kind == LSTM:
-        grad_c = state_gradient(arguments, everything[2], layer.width)
+        grad_c = copy_as(<TensorBase>everything[2], arguments.dtype)
         layer.c, layer.first_c = memory_of(grad_c), memory_of(arguments.cell())
         if arguments.projection() is not None:
             layer.projection = arguments.packed(len(given) - 1, False)
@@ -546,12 +507,12 @@ def recurrent_layer_backward_kernel(tensors, kind, has_bias, is_reverse, batch_s
     layer.grad_hidden = memory_of(grad)
     layer.weight = arguments.packed(WEIGHT_HH, False)
     layer.space = arguments.room(arguments.dtype, layer.batch * layer.width)
-    layer.grad_sums = layer.grad_recurrent = arguments.room(arguments.dtype, layer.rows * layer.sums)
-    if layer.kind == GRU:
-        layer.grad_recurrent = arguments.room(arguments.dtype, layer.rows * layer.sums)
+    grad_sums = arguments.matrix(layer.rows, layer.sums)
+    grad_recurrent = arguments.matrix(layer.rows, layer.sums) if layer.kind == GRU else grad_sums
+    layer.grad_sums, layer.grad_recurrent = memory_of(grad_sums), memory_of(grad_recurrent)
     layer.before = arguments.panels(layer.rows, layer.outputs)
     with nogil:
-        run_steps(backward_steps, layer)
+        run_steps(layer, <void*>backward_step[double] if layer.is_double else <void*>backward_step[float], True)
     if needs_input:
         grad_x = arguments.matrix(layer.rows, layer.inputs)
         arguments.multiply(grad_x, layer.inputs, layer.grad_sums, layer.sums, 1, arguments.packed(WEIGHT_IH, False), layer.rows,
@@ -560,18 +521,12 @@ def recurrent_layer_backward_kernel(tensors, kind, has_bias, is_reverse, batch_s
     out = [grad_x, grad_h, arguments.weight_gradient(layer.grad_sums, layer.sums, inputs, layer.inputs),
            arguments.weight_gradient(layer.grad_recurrent, layer.sums, layer.before, layer.outputs)]
     if arguments.has_bias:
-        out += [arguments.summed(layer.grad_sums), arguments.summed(layer.grad_recurrent)]
+        out += [arguments.summed(grad_sums), arguments.summed(grad_recurrent)]
     if layer.kind == LSTM:
         out.append(grad_c)
     if layer.projection != NULL:
         out.append(arguments.weight_gradient(layer.grad_projected, layer.outputs, layer.unprojected, layer.width))
     return [plain_as(x, arguments.x.dtype_) for x in out]
-
-cdef TensorBase state_gradient(Arguments arguments, TensorBase grad, ssize columns):
-    """A copy of the gradient of the last state, which the steps turn into that of the first."""
-    cdef TensorBase out = arguments.matrix(arguments.layer.batch, columns)
-    copy_into(out, grad)
-    return out
 
 cdef int check_backward(Arguments arguments, list given, TensorBase hidden, TensorBase gates, TensorBase cells) except -1:
     """Have gradients and saved results the shapes that the layer gave them?"""
