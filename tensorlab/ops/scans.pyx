@@ -41,13 +41,12 @@ cdef int scan(TensorBase x, TensorBase out, int dim, int kernel, dim_loop loop, 
     return dim_apply(&iter, loop, NULL, GRAIN)
 
 
-cdef TensorBase running_result(TensorBase x, object dim, object dtype, str where):
-    """A running sum or product: of the type that is asked for, or that of x, int64 for integers."""
+cdef int running_dtype(TensorBase x, object dtype, str where) except -1:
+    """The type of a running sum or product: the one asked for, or that of x, int64 for integers."""
     cdef int code = dtype_code(dtype, sum_dtype(x.dtype_))
-    dim_of(dim, x, where)
     if not is_in(code, INTEGRAL | FLOATING):
         raise UnsupportedDType(f"{where}: not implemented for {dtype_object(code)}; give another dtype")
-    return result_beside(x, code, x.ndim_, x.sizes)
+    return code
 
 
 cdef TensorBase floating_result(TensorBase x, object dim, str where):
@@ -117,7 +116,8 @@ def cumsum_derivative(grad, dim):
 
 @CUMSUM.infer
 def cumsum_infer(TensorBase x, dim, dtype):
-    return running_result(x, dim, dtype, "cumsum")
+    dim_of(dim, x, "cumsum")
+    return result_beside(x, running_dtype(x, dtype, "cumsum"), x.ndim_, x.sizes)
 
 @CUMSUM.kernel
 def cumsum_kernel(TensorBase out, TensorBase x, dim, dtype):
@@ -276,7 +276,8 @@ def cumprod_derivative(grad, x, out, dim, dtype):
 
 @CUMPROD.infer
 def cumprod_infer(TensorBase x, dim, dtype):
-    return running_result(x, dim, dtype, "cumprod")
+    dim_of(dim, x, "cumprod")
+    return result_beside(x, running_dtype(x, dtype, "cumprod"), x.ndim_, x.sizes)
 
 @CUMPROD.kernel
 def cumprod_kernel(TensorBase out, TensorBase x, dim, dtype):
