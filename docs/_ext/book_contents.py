@@ -61,9 +61,15 @@ class Track:
     chapters: list  # of numbers
 
 
+@functools.lru_cache(maxsize=4)
+def read_contents(path, changed):
+    """Return what the file `path` holds, which was changed last at the time `changed`; not to be altered."""
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
 def load_parts(path=CONTENTS):
     """Return the book as a list of (part title, [Chapter, ...])."""
-    parts = tomllib.loads(path.read_text(encoding="utf-8"))["part"]
+    parts = read_contents(path, path.stat().st_mtime_ns)["part"]
     return [(part["title"], [Chapter(**entry) for entry in part["chapter"]]) for part in parts]
 
 
@@ -73,7 +79,7 @@ def load_chapters(path=CONTENTS):
 
 
 def load_tracks(path=CONTENTS):
-    return [Track(**track) for track in tomllib.loads(path.read_text(encoding="utf-8"))["track"]]
+    return [Track(**track) for track in read_contents(path, path.stat().st_mtime_ns)["track"]]
 
 
 def time_text(minutes):

@@ -50,7 +50,13 @@ def write_not_found(app, error):
         Path(app.outdir, "404.html").write_text(page, encoding="utf-8")
 
 
+def allow_several_readers(app):
+    """Let several processes read pages: the one extension that doesn't say it can has nothing to do here."""
+    app.extensions["sphinx_multitoc_numbering"].parallel_read_safe = True
+
+
 def setup(app):
     app.connect("config-inited", set_footer)
+    app.connect("builder-inited", allow_several_readers)
     app.connect("build-finished", write_not_found)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
