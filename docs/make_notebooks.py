@@ -6,6 +6,7 @@ Usage: python docs/make_notebooks.py FOLDER [--run]
 """
 
 import argparse
+import functools
 import os
 import sys
 import tempfile
@@ -16,7 +17,9 @@ import nbformat
 from nbclient import NotebookClient
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
+
+from progress import Durations, Progress  # noqa: E402
 
 from tensorlab.learn.notebook import make_notebook  # noqa: E402
 
@@ -33,15 +36,24 @@ def run_notebook(notebook):
 
 def run_all(notebooks):
     """Run notebooks, a dict by name. After the first one that fails, no other begins."""
+    titles = {name: name.removesuffix(".ipynb") for name in notebooks}
+    say = functools.partial(print, flush=True)
+    progress = Progress("notebook", titles, Durations(), AT_ONCE, say=say)
+
+    def run(name):
+        progress.begins(name)
+        try:
+            run_notebook(notebooks[name])
+        except Exception:
+            print(f"{name} failed", file=sys.stderr)
+            raise
+        progress.ends(name)
+
     pool = ThreadPoolExecutor(AT_ONCE)
-    runs = {name: pool.submit(run_notebook, notebook) for name, notebook in notebooks.items()}
+    runs = [pool.submit(run, name) for name in notebooks]
     try:
-        for name, run in runs.items():
-            run.result()
-            print(name, flush=True)
-    except Exception:
-        print(f"{name} failed", file=sys.stderr)
-        raise
+        for running in runs:
+            running.result()
     finally:
         pool.shutdown(cancel_futures=True)
 
