@@ -36,21 +36,15 @@ def run(options):
 
 def serve(options):
     """Serve the pages until Ctrl-C."""
-    from tensorlab.learn.server import BUILT, TRIES, NoFreePort, open_server
+    from tensorlab.learn.server import BUILT
 
     if not (BUILT / "index.html").is_file():
         return explain_missing(BUILT)
     page = page_of(options.chapter, BUILT)
-    asked = options.port is not None
-    try:
-        server = open_server(options.port if asked else PORT, BUILT, 1 if asked else TRIES)
-    except (NoFreePort, OverflowError) as error:
-        print(f"tensorlab book: {error}, as in --port {PORT + 1000}", file=sys.stderr)
+    server = open_book(options.port, BUILT)
+    if server is None:
         return 1
-    if not asked and server.server_port != PORT:
-        print(f"book: port {PORT} is in use, so it is another one")
-    address = f"http://127.0.0.1:{server.server_port}/{page}"
-    print(f"book: {address} (stop with Ctrl-C)", flush=True)
+    address = say_address(server, page)
     if options.open:
         import webbrowser
 
@@ -60,6 +54,31 @@ def serve(options):
     except KeyboardInterrupt:
         print()
     return 0
+
+
+def open_book(port, folder):
+    """Return a server of the pages in `folder` on `port`, by default the first free one from PORT on.
+
+    If there is none, complain and return None.
+    """
+    from tensorlab.learn.server import TRIES, NoFreePort, open_server
+
+    asked = port is not None
+    try:
+        server = open_server(port if asked else PORT, folder, 1 if asked else TRIES)
+    except (NoFreePort, OverflowError) as error:
+        print(f"tensorlab book: {error}, as in --port {PORT + 1000}", file=sys.stderr)
+        return None
+    if not asked and server.server_port != PORT:
+        print(f"book: port {PORT} is in use, so it is another one")
+    return server
+
+
+def say_address(server, page=""):
+    """Print the address of a page, and return it."""
+    address = f"http://127.0.0.1:{server.server_port}/{page}"
+    print(f"book: {address} (stop with Ctrl-C)", flush=True)
+    return address
 
 
 def page_of(chapter, built):
