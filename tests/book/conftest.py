@@ -8,6 +8,7 @@ NEED_SPHINX = (
         "book_tools",
         "cells_in_pytorch",
         "check_pages",
+        "executed_pages",
         "op_pages",
     ),
     *("sidebar", "site"),
