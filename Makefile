@@ -124,8 +124,9 @@ doctor: $(READY)
 book-html: build $(VENV)/.ready-book
 	@$(PY) docs/build_book.py
 
-book: book-html
-	@$(PY) -m tensorlab book $(if $(PORT),--port $(PORT))
+# Serves the first chapters as soon as they are built, and the others when they are.
+book: build $(VENV)/.ready-book
+	@$(PY) docs/build_book.py --serve $(if $(PORT),--port $(PORT))
 
 # Opens every page in a browser: /usr/bin/chromium or CHROMIUM=...
 book-check: book-html

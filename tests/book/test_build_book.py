@@ -1,8 +1,11 @@
 """The book is built again for what has changed since, and for nothing else."""
 
 import os
+import socket
 import sys
 import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -22,6 +25,7 @@ def steps(tmp_path, monkeypatch):
         "ROOT": tmp_path,
         "DOCS": docs,
         "BUILT": docs / "_build/html",
+        "PREVIEW": docs / "_build/preview/html",
         "STAMP": docs / "_build/last-good-build",
     }.items():
         monkeypatch.setattr(build_book, name, value)
@@ -35,13 +39,16 @@ def steps(tmp_path, monkeypatch):
         (tmp_path / name).write_text("")
 
     def run(title, *command):
-        noted.append("everything" if "--all" in command else title)
+        noted.append("everything" if "--fresh" in command else title)
         time.sleep(0.02)  # more than the clock of the file system may be off
         if title == "table of contents" and not (docs / "_toc.yml").exists():
             (docs / "_toc.yml").write_text("")
         build_book.BUILT.mkdir(parents=True, exist_ok=True)
 
     monkeypatch.setattr(build_book, "run", run)
+    monkeypatch.setattr(build_book, "write_pages", run)
+    monkeypatch.setattr(build_book, "pages_in_order", dict)
+    monkeypatch.setattr(build_book, "execute", lambda pages, site: noted.append("cells"))
     monkeypatch.setattr(sys, "argv", ["build_book.py"])
     return noted
 
@@ -73,10 +80,13 @@ def test_a_change_builds_what_depends_on_it(steps, tmp_path, changed, everything
 
 def test_again_builds_everything_in_any_case(steps, monkeypatch):
     build_book.main()
+    executed = build_book.DOCS / "_build/executed"
+    executed.mkdir()
     steps.clear()
     monkeypatch.setattr(sys, "argv", ["build_book.py", "--again"])
     build_book.main()
     assert "everything" in steps
+    assert not executed.exists()
 
 
 def test_a_step_that_fails_leaves_the_next_build_to_do(steps, monkeypatch):
@@ -93,3 +103,99 @@ def test_a_step_that_fails_leaves_the_next_build_to_do(steps, monkeypatch):
         with pytest.raises(SystemExit):
             build_book.main()
         assert "everything" in steps
+
+
+def test_a_build_that_stops_in_the_middle_is_no_good_build(steps, tmp_path, monkeypatch):
+    build_book.main()
+    later = time.time() + 60
+    os.utime(tmp_path / "docs/index.md", (later, later))
+
+    def stop(pages, site):
+        raise KeyboardInterrupt
+
+    execute = build_book.execute
+    monkeypatch.setattr(build_book, "execute", stop)
+    with pytest.raises(SystemExit) as exit:
+        build_book.main()
+    assert exit.value.code == 130
+    monkeypatch.setattr(build_book, "execute", execute)
+    steps.clear()
+    build_book.main()
+    assert "everything" in steps  # nobody knows how far Sphinx was with the pages
+
+
+def test_previews_show_the_guide_and_the_first_chapters_in_reading_order(monkeypatch):
+    chapters = [f"chapters/{number:02d}-name/index" for number in range(1, 8)]
+    monkeypatch.setattr(build_book, "PREVIEWS", (2, 5, 7))
+    first, second = build_book.previews(["docs/index", "docs/guide", *chapters, "docs/glossary"])
+    assert first == ["docs/index", "docs/guide", *chapters[:2], "docs/glossary"]
+    assert second[:-1] == ["docs/index", "docs/guide", *chapters[:5]]
+
+
+def get(address):
+    try:
+        with urllib.request.urlopen(address) as page:
+            return page.status, page.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+@pytest.fixture
+def site(steps, monkeypatch):
+    """A server of the book that is built, and a function that asks it for a page."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    monkeypatch.setattr(build_book.Site, "go_on", lambda self: self.server.shutdown())
+    site = build_book.Site(port)
+    yield site, lambda page: get(f"http://127.0.0.1:{port}/{page}")
+    site.server.shutdown()
+    site.server.server_close()
+
+
+def test_a_page_that_is_still_to_come_says_so_and_how_far_the_build_is(site, capsys):
+    site, ask = site
+    site.progress = lambda: "chapter 12 of 46 (Convolution), 2:10"
+    status, text = ask("chapters/12-convolution/index.html")
+    assert status == 503
+    assert "This page is being built" in text
+    assert "chapter 12 of 46 (Convolution), 2:10" in text
+    assert 'http-equiv="refresh"' in text
+    build_book.PREVIEW.mkdir(parents=True)
+    (build_book.PREVIEW / "index.html").write_text("first chapters")
+    assert "http://" not in capsys.readouterr().out
+    site.show(build_book.PREVIEW)
+    assert capsys.readouterr().out.count("http://127.0.0.1:") == 1
+    assert ask("") == (200, "first chapters")
+    build_book.BUILT.mkdir(parents=True)
+    (build_book.BUILT / "index.html").write_text("whole book")
+    site.show(build_book.BUILT, is_complete=True)
+    assert "http" not in capsys.readouterr().out  # the reader has the address
+    assert ask("") == (200, "whole book")
+    assert ask("chapters/99-lost/index.html")[0] == 404
+
+
+@pytest.mark.parametrize("is_announced", [False, True])
+def test_a_build_that_fails_ends_unless_there_are_pages_to_read(
+    site, monkeypatch, capsys, is_announced
+):
+    site, ask = site
+    site.is_announced = is_announced
+    monkeypatch.setattr(build_book, "Site", lambda port: site)
+
+    def fail(site):
+        sys.exit("book: this cell failed")
+
+    with pytest.raises(SystemExit) as exit:
+        build_book.build_served(fail, None)
+    assert ("still served" in capsys.readouterr().out) is is_announced
+    assert exit.value.code == (1 if is_announced else "book: this cell failed")
+
+
+def test_a_group_of_processes_is_gone_when_its_block_is_left():
+    with (
+        pytest.raises(KeyboardInterrupt),
+        build_book.process_group("-c", "import time; time.sleep(600)") as process,
+    ):
+        raise KeyboardInterrupt
+    assert process.returncode is not None
