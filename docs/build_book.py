@@ -116,7 +116,7 @@ def write_preview(pages, cores):
     """Write a preview of some pages beside the cells that run; without them, if one measures."""
     command = (DOCS / "write_pages.py", PREVIEW, "--preview", *pages)
     log = PREVIEW.parent / "log"
-    log.parent.mkdir(parents=True, exist_ok=True)
+    PREVIEW.mkdir(parents=True, exist_ok=True)
     with log.open("w") as file, process_group(*command, stdout=file, stderr=file) as sphinx:
         cores.background = sphinx
         status = sphinx.wait()
@@ -143,8 +143,8 @@ def heading_of(page):
     return next(line[2:] for line in lines if line.startswith("# "))
 
 
-def execute(pages, site):
-    """Run the cells of all pages that did not run yet; meanwhile give `site` previews to show."""
+def execute(pages, site=None, with_previews=False):
+    """Run the cells of all pages that did not run yet; meanwhile give `site` progress and previews to show."""
     from execute_pages import Execution, ExecutionFailed
     from executed_pages import has_cells, is_executed
 
@@ -155,10 +155,10 @@ def execute(pages, site):
         with Execution(to_run, progress, AT_ONCE) as execution:
             if site is not None:
                 site.progress = progress.line
-                for shown in previews(list(pages)):
-                    execution.wait_for(set(shown) & set(to_run))
-                    write_preview(shown, execution.cores)
-                    site.show(PREVIEW)
+            for shown in previews(list(pages)) if with_previews else []:
+                execution.wait_for(set(shown) & set(to_run))
+                write_preview(shown, execution.cores)
+                site.show(PREVIEW)
             execution.wait_for(to_run)
     except ExecutionFailed as problem:
         sys.exit(f"{problem}\nbook: this cell failed")
@@ -183,7 +183,7 @@ def build_draft(text):
     entries = "".join(f"  - file: chapters/{name}/index\n" for name in chapters)
     contents = f"format: jb-book\nroot: docs/glossary\nchapters:\n{entries}"
     (DRAFT / "_toc.yml").write_text(contents, encoding="utf-8")
-    execute({f"chapters/{name}/index": name for name in chapters}, None)
+    execute({f"chapters/{name}/index": name for name in chapters})
     run("draft", DOCS / "write_pages.py", DRAFT / "_build/html", "--toc", DRAFT / "_toc.yml")
 
 
@@ -194,7 +194,7 @@ def build(fresh, site=None):
     STAMP.unlink(missing_ok=True)  # from here on, until all went well, there is no good build
     run("check of the texts", DOCS / "check_book.py", "texts")
     shutil.rmtree(PREVIEW.parent, ignore_errors=True)
-    execute(pages_in_order(), site if fresh else None)
+    execute(pages_in_order(), site, with_previews=fresh and site is not None)
     if site is not None:
         site.progress = lambda: "All chapters have run, and their pages are being written."
     if fresh:
@@ -298,6 +298,7 @@ def main():
         else:
             build_what_changed(arguments.again)
     except KeyboardInterrupt:
+        say("\n-- stopped; the next build goes on from here")
         sys.exit(130)
 
 

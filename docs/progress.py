@@ -16,10 +16,10 @@ DURATIONS = Path(__file__).resolve().parent / "_build/durations.json"
 class Durations:
     """The seconds that things took when they were last done, by name."""
 
-    def __init__(self, path=DURATIONS):
-        self.path = path
+    def __init__(self, path=None):
+        self.path = path or DURATIONS
         try:
-            self.seconds = json.loads(path.read_text(encoding="utf-8"))
+            self.seconds = json.loads(self.path.read_text(encoding="utf-8"))
         except (FileNotFoundError, ValueError):
             self.seconds = {}
 

@@ -48,7 +48,7 @@ def steps(tmp_path, monkeypatch):
     monkeypatch.setattr(build_book, "run", run)
     monkeypatch.setattr(build_book, "write_pages", run)
     monkeypatch.setattr(build_book, "pages_in_order", dict)
-    monkeypatch.setattr(build_book, "execute", lambda pages, site: noted.append("cells"))
+    monkeypatch.setattr(build_book, "execute", lambda *_, **options: noted.append("cells"))
     monkeypatch.setattr(sys, "argv", ["build_book.py"])
     return noted
 
@@ -110,7 +110,7 @@ def test_a_build_that_stops_in_the_middle_is_no_good_build(steps, tmp_path, monk
     later = time.time() + 60
     os.utime(tmp_path / "docs/index.md", (later, later))
 
-    def stop(pages, site):
+    def stop(*_, **options):
         raise KeyboardInterrupt
 
     execute = build_book.execute

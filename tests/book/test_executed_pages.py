@@ -13,11 +13,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "docs/_ext")]
 
+import build_book  # noqa: E402
 import execute_pages  # noqa: E402
 import executed_pages  # noqa: E402
+import progress  # noqa: E402
 from execute_pages import Execution, ExecutionFailed  # noqa: E402
 from executed_pages import is_executed, key_of  # noqa: E402
-from progress import Durations, Progress  # noqa: E402
 
 FRONT = """---
 jupytext:
@@ -50,6 +51,7 @@ def checkout(tmp_path, monkeypatch):
     for module in (executed_pages, execute_pages):
         monkeypatch.setattr(module, "ROOT", tmp_path)
     monkeypatch.setattr(executed_pages, "STORE", tmp_path / "docs/_build/executed")
+    monkeypatch.setattr(progress, "DURATIONS", tmp_path / "docs/_build/durations.json")
     for name in ("tensorlab/a.py", *executed_pages.MACHINERY):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
@@ -60,8 +62,8 @@ def checkout(tmp_path, monkeypatch):
 
 def execution(*pages, at_once=2, say=lambda line: None):
     titles = {page: page for page in pages}
-    durations = Durations(executed_pages.STORE.parent / "durations.json")
-    return Execution(list(pages), Progress("chapter", titles, durations, at_once, say=say), at_once)
+    told = progress.Progress("chapter", titles, progress.Durations(), at_once, say=say)
+    return Execution(list(pages), told, at_once)
 
 
 def outputs(page):
@@ -224,6 +226,34 @@ def test_stopping_ends_the_kernels_and_what_has_run_is_kept(checkout):
         os.kill(int(pid.read_text()), 0)
     assert is_executed(first)
     assert not is_executed(second)
+
+
+def test_a_preview_is_shown_as_soon_as_its_chapters_have_run(monkeypatch):
+    pages = ["docs/index", *(f"chapters/0{n}-x/index" for n in (1, 2, 3)), "docs/glossary"]
+    for page in pages[:-1]:
+        write(page, "print(1)")
+    (executed_pages.ROOT / "docs/glossary.md").write_text("# Glossary\n")
+    shown = []
+
+    class Site:
+        progress = None
+
+        def show(self, folder):
+            shown.append(folder)
+
+    def write_preview(pages, cores):
+        assert all(map(is_executed, pages[:-1]))
+        shown.append(pages)
+
+    monkeypatch.setattr(build_book, "PREVIEWS", (1, 2, 30))
+    monkeypatch.setattr(build_book, "write_preview", write_preview)
+    monkeypatch.setattr(build_book, "say", lambda line: None)
+    site = Site()
+    build_book.execute({page: page for page in pages}, site, with_previews=True)
+    first, second = [*pages[:2], "docs/glossary"], [*pages[:3], "docs/glossary"]
+    assert shown == [first, build_book.PREVIEW, second, build_book.PREVIEW]
+    assert all(map(is_executed, pages[:-1]))
+    assert site.progress().startswith("chapter 4 of 4 (chapters/03-x/index)")
 
 
 # ---------------------------------------------------------------- reading pages
