@@ -16,7 +16,7 @@ from pathlib import Path
 from myst_nb.core.read import read_myst_markdown_notebook
 from myst_parser.config.main import MdParserConfig
 from nbclient import NotebookClient
-from nbclient.exceptions import CellControlSignal, DeadKernelError
+from nbclient.exceptions import CellControlSignal
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "docs/_ext"))
@@ -147,7 +147,7 @@ class Execution:
         self.done = threading.Condition()
         self.executed, self.problems, self.clients = set(), [], set()
         self.has_ended = self.is_stopping = False
-        self.cores = None
+        self.cores = self.loop = self.task = None
         self.thread = threading.Thread(target=self.run)
         self.started = threading.Event()
 
@@ -160,8 +160,9 @@ class Execution:
         self.is_stopping = True
         for client in list(self.clients):
             client.shutdown_kernel = "immediate"
-        with contextlib.suppress(RuntimeError):  # the loop has ended by itself
-            self.loop.call_soon_threadsafe(self.task.cancel)
+        if self.task is not None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended by itself
+                self.loop.call_soon_threadsafe(self.task.cancel)
         self.thread.join()
 
     def wait_for(self, pages):
@@ -186,11 +187,8 @@ class Execution:
                 self.done.notify_all()
 
     async def run_all(self):
-        self.loop, self.task, self.cores = (
-            asyncio.get_running_loop(),
-            asyncio.current_task(),
-            Cores(),
-        )
+        self.loop, self.task = asyncio.get_running_loop(), asyncio.current_task()
+        self.cores = Cores()
         self.started.set()
         pages = iter(self.pages)
         await asyncio.gather(*(self.work(pages) for _ in range(self.at_once)))
@@ -212,8 +210,12 @@ class Execution:
         self.clients.add(client)
         try:
             await client.async_execute()
-        except (CellControlSignal, DeadKernelError, ExecutionFailed) as error:
-            if not self.is_stopping:  # nbclient says so of a task that was cancelled, too
+        except (
+            CellControlSignal,
+            ExecutionFailed,
+            RuntimeError,
+        ) as error:  # the last: no kernel, or a dead one
+            if not self.is_stopping:  # nbclient says of a cancelled task that its kernel died
                 self.problems.append(f"{client.place()}: {error}")
             return False
         finally:
