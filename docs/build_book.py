@@ -258,6 +258,7 @@ def build_served(to_do, port):
         site.go_on()
         sys.exit(1)
     site.show(BUILT, is_complete=True)
+    shutil.rmtree(PREVIEW.parent, ignore_errors=True)
     site.go_on()
 
 

@@ -192,6 +192,24 @@ def test_a_build_that_fails_ends_unless_there_are_pages_to_read(
     assert exit.value.code == (1 if is_announced else "book: this cell failed")
 
 
+def test_the_whole_book_takes_the_place_of_the_preview(site, monkeypatch):
+    site, ask = site
+    monkeypatch.setattr(build_book, "Site", lambda port: site)
+    seen = []
+
+    def build(site):
+        for folder in (build_book.PREVIEW, build_book.BUILT):
+            folder.mkdir(parents=True)
+            (folder / "index.html").write_text(folder.parent.name)
+        site.show(build_book.PREVIEW)
+        seen.append(ask(""))
+
+    monkeypatch.setattr(type(site), "go_on", lambda site: seen.append(ask("")))
+    build_book.build_served(build, None)
+    assert seen == [(200, "preview"), (200, "_build")]
+    assert not build_book.PREVIEW.exists()
+
+
 def test_a_group_of_processes_is_gone_when_its_block_is_left():
     with (
         pytest.raises(KeyboardInterrupt),
