@@ -2,7 +2,7 @@
 
 from tensorlab import _missing
 
-__version__ = "0.1.0"  # pyproject.toml has it too; a test compares them
+__version__ = "0.2.0"  # pyproject.toml has it too; a test compares them
 cuda = None
 hip = None
 xpu = None
