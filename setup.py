@@ -165,15 +165,21 @@ def find_extensions():
     return extensions
 
 
+def module_of(path):
+    """Import one file of this folder, which is no installed package."""
+    specification = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
 def write_loops(extensions, folder):
     """Write the inner loops of pointwise ops, made from the expressions in their declarations.
 
     A module `elementary.pyx` with such ops includes "elementary_loops.h", which lies in `folder`. Only files whose text
     has changed are written, so that only their modules are compiled again. Returns {name of an extension: its header}.
     """
-    specification = importlib.util.spec_from_file_location("scalar", ROOT / SCALAR_EXPRESSIONS)
-    scalar = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(scalar)
+    scalar = module_of(SCALAR_EXPRESSIONS)
     written = {}
     for extension in extensions:
         (source,) = extension.sources
@@ -487,6 +493,8 @@ if __name__ == "__main__":
     in_place = "--inplace" in sys.argv
     if not (in_place and stamp.exists() and stamp.read_text(encoding="utf-8") == state()):
         setup(
+            long_description=module_of("tools/homepage.py").readme(),
+            long_description_content_type="text/markdown",
             ext_modules=find_extensions(),
             cmdclass={"build_ext": BuildExtensions, "build_py": BuildPython},
         )

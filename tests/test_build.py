@@ -101,7 +101,11 @@ def test_an_unknown_capability_is_refused(monkeypatch):
 def refused_build(folder, **environment):
     """What setup.py says where it builds nothing."""
     (folder / "setup.py").write_text((ROOT / "setup.py").read_text(encoding="utf-8"))
-    (folder / "pyproject.toml").write_text('[project]\nname = "x"\nversion = "1"\n')
+    (folder / "pyproject.toml").write_text(
+        '[project]\nname = "x"\nversion = "1"\ndynamic = ["readme"]\n'
+    )
+    (folder / "tools").mkdir()
+    (folder / "tools/homepage.py").write_text("def readme():\n    return 'x'\n")
     (folder / "tensorlab").mkdir()
     (folder / "tensorlab/a.pyx").write_text("x = 1\n")
     answer = subprocess.run(
