@@ -4,12 +4,14 @@
 {reading-tracks} lists the ways through the book.  In a text, chapter {chapter}`18` names a chapter
 by its number.  A chapter that is not written yet is named, not linked.
 
-Each chapter gets a line under its title (time, chapters it builds on, the notebook) and one at its
-end: the public names that it explains, with links to the API reference, whose entries link back.
+Each chapter gets a line under its title (time, chapters it builds on, the notebook and, once the
+project has a home on the web, where to run it) and one at its end: the public names that it
+explains, with links to the API reference, whose entries link back.
 """
 
 import functools
 import importlib
+import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +21,10 @@ from docutils.parsers.rst import Directive
 from sphinx import addnodes
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import homepage  # noqa: E402
+
 CONTENTS = ROOT / "docs/contents.toml"
 
 
@@ -195,6 +201,9 @@ def add_chapter_lines(app, tree):
     facts += nodes.Text(" · ")
     target = f"../../notebooks/{chapter.folder}.ipynb"
     facts += nodes.reference("", "Download as a notebook", refuri=target, classes=["notebook"])
+    for label, address in launch_links(chapter, homepage.repository()):
+        facts += nodes.Text(" · ")
+        facts += nodes.reference("", label, refuri=address, classes=["notebook"])
     title.parent.insert(title.parent.index(title) + 1, facts)
     if chapter.names:
         line = nodes.paragraph(classes=["explained-names"])
@@ -203,6 +212,17 @@ def add_chapter_lines(app, tree):
             line += [nodes.Text(", ")] if position else []
             line += name_link(name, docname)
         title.parent += line
+
+
+def launch_links(chapter, repository):
+    """Return (label, address) of the services that run a chapter's notebook, none while the book has no home."""
+    if not repository:
+        return []
+    notebook = f"{chapter.folder}.ipynb"
+    return [
+        ("Run on Binder", homepage.binder(repository, notebook)),
+        ("Run on Colab", homepage.colab(repository, notebook)),
+    ]
 
 
 @functools.cache

@@ -9,6 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
 
 import check_book  # noqa: E402
+import make_notebooks  # noqa: E402
 import make_toc  # noqa: E402
 import source_region  # noqa: E402
 
@@ -188,6 +189,19 @@ def test_a_notebook_has_the_cells_and_no_directive(tmp_path):
     assert "{" not in text
     assert "> **Predict**\n>\n> What happens?" in text
     assert "- say strides and `tensorlab.tanh`" in text
+
+
+def test_a_notebook_for_the_machine_of_another_first_installs_what_it_was_made_with(tmp_path):
+    (tmp_path / "index.md").write_text("# Title\n\nText.\n")
+    notebook = make_notebook(tmp_path / "index.md")
+    make_notebooks.make_hosted({"01.ipynb": notebook}, tmp_path)
+    install = notebook.cells[1].source
+    assert "find_spec" in install
+    wanted = (tmp_path / "requirements.txt").read_text().split()
+    assert wanted[0].startswith("tensorlab-book==")
+    assert all("==" in one for one in wanted)
+    assert install.endswith("%pip install --quiet " + " ".join(wanted))
+    assert (tmp_path / "runtime.txt").read_text().startswith("python-3.")
 
 
 def test_a_busy_port_gives_the_next_one():

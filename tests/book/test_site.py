@@ -83,6 +83,23 @@ def test_times_are_written_as_people_say_them(minutes, text):
     assert book_contents.time_text(minutes) == text
 
 
+def test_a_chapter_can_be_run_elsewhere_once_the_project_has_a_home():
+    chapter = book_contents.load_chapters()[3]
+    assert book_contents.launch_links(chapter, "") == []
+    links = dict(book_contents.launch_links(chapter, "https://forge.example/someone/tensorlab"))
+    assert list(links) == ["Run on Binder", "Run on Colab"]
+    assert all(address.endswith("03-strides.ipynb") for address in links.values())
+
+
+@pytest.mark.parametrize("home", ["", "https://github.com/someone/tensorlab"])
+def test_pages_have_a_link_to_edit_them_once_the_project_has_a_home(monkeypatch, home):
+    monkeypatch.setattr(site_pages.homepage, "repository", lambda: home)
+    config = SimpleNamespace(html_theme_options={"use_edit_page_button": False})
+    site_pages.set_home(None, config)
+    assert config.html_theme_options["use_edit_page_button"] == bool(home)
+    assert config.html_theme_options.get("repository_url", "") == home
+
+
 def test_the_reference_names_the_written_chapters_that_explain_a_name(tmp_path):
     app = SimpleNamespace(env=SimpleNamespace(note_dependency=lambda path: None))
     for name in ("tensorlab.as_strided", "tensorlab.Tensor.as_strided"):
