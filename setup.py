@@ -301,6 +301,25 @@ def choose_directives():
     return {**DIRECTIVES, **(DEBUG_DIRECTIVES if is_set("TENSORLAB_DEBUG") else {})}
 
 
+def is_hot(name):
+    return f"{name}.".startswith(tuple(f"{module}." for module in HOT_MODULES))
+
+
+def build_name(name, capability):
+    """Return the name of a module's build for a capability: in a folder of its own, beside it."""
+    package, _, module = name.rpartition(".")
+    return f"{package}._{capability}.{module}"
+
+
+def names_of_builds(extensions):
+    """Return the names of all modules that this build may make."""
+    names = [extension.name for extension in extensions]
+    if is_set("TENSORLAB_CAPABILITIES"):
+        hot = [name for name in names if is_hot(name)]
+        names += [build_name(name, capability) for capability in CAPABILITIES for name in hot]
+    return names
+
+
 def capability_builds(compiler, extensions):
     """Return extensions that compile the C files of the hot-loop modules for newer processors.
 
@@ -311,7 +330,7 @@ def capability_builds(compiler, extensions):
         if not compiler.accepts(*flags):
             continue
         for extension in extensions:
-            if not f"{extension.name}.".startswith(tuple(f"{name}." for name in HOT_MODULES)):
+            if not is_hot(extension.name):
                 continue
             package, _, module = extension.name.rpartition(".")
             (original,) = extension.sources
@@ -319,7 +338,7 @@ def capability_builds(compiler, extensions):
             source.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(original, source)
             build = Extension(
-                f"{package}._{capability}.{module}",
+                build_name(extension.name, capability),
                 [source.as_posix()],
                 include_dirs=extension.include_dirs,
                 depends=extension.depends,
@@ -388,7 +407,7 @@ class BuildExtensions(build_ext):
         destination = Path(self.build_lib, PACKAGE)
         stamp = destination / "_build_info.py"
         changed = not stamp.exists() or stamp.read_text() != self.build_info
-        expected = {Path(self.get_ext_fullpath(extension.name)) for extension in self.extensions}
+        expected = {Path(self.get_ext_fullpath(name)) for name in names_of_builds(self.extensions)}
         for built in list(destination.rglob("*" + self.get_ext_filename(""))):
             if changed or built not in expected:  # its .pyx may be gone
                 built.unlink()

@@ -1,9 +1,12 @@
 """What every test gets: the same seed for every random stream, printed once at the top."""
 
 import gc
+import importlib
 import os
 import random
 import sys
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
 
 import hypothesis
 import numpy as np
@@ -17,6 +20,28 @@ hypothesis.settings.load_profile("tensorlab")
 
 # Programs that tests start say nothing that they weren't asked for; how long a machine takes is another matter.
 os.environ["TENSORLAB_PROGRESS"] = "0"
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def use_the_installed_package():
+    """Test the installed tensorlab where the folder beside the tests has sources, but nothing compiled.
+
+    So it is in an unpacked source distribution after `pip install .`.  Programs that tests start find it too.
+    """
+    compiled = (ROOT / f"tensorlab/_core/tensor{suffix}" for suffix in EXTENSION_SUFFIXES)
+    if not (ROOT / "tensorlab").is_dir() or any(file.exists() for file in compiled):
+        return
+    path = list(sys.path)
+    sys.path[:] = [folder for folder in path if folder and Path(folder) != ROOT]
+    try:
+        importlib.import_module("tensorlab")
+    finally:
+        sys.path[:] = path
+    os.environ["PYTHONSAFEPATH"] = "1"
+
+
+use_the_installed_package()
 
 SEED = int(os.environ.get("TENSORLAB_TEST_SEED", "0"))
 

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tomllib
 from pathlib import Path
 
@@ -98,23 +99,35 @@ def test_an_unknown_capability_is_refused(monkeypatch):
         _capability.processor_level()
 
 
-def refused_build(folder, **environment):
-    """What setup.py says where it builds nothing."""
-    (folder / "setup.py").write_text((ROOT / "setup.py").read_text(encoding="utf-8"))
+def small_checkout(folder, *modules):
+    """Write what setup.py needs, and modules with one line each."""
+    (folder / "tools").mkdir()
+    (folder / "tools/homepage.py").write_text("def readme():\n    return 'x'\n")
     (folder / "pyproject.toml").write_text(
         '[project]\nname = "x"\nversion = "1"\ndynamic = ["readme"]\n'
     )
-    (folder / "tools").mkdir()
-    (folder / "tools/homepage.py").write_text("def readme():\n    return 'x'\n")
-    (folder / "tensorlab").mkdir()
-    (folder / "tensorlab/a.pyx").write_text("x = 1\n")
-    answer = subprocess.run(
-        [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"],
+    for name in ("setup.py", "tensorlab/_core/loops/scalar.py"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
+    for module in modules:
+        (folder / module).parent.mkdir(parents=True, exist_ok=True)
+        (folder / module).write_text("x = 1\n")
+
+
+def build(folder, *command, **environment):
+    return subprocess.run(
+        [sys.executable, "setup.py", "--quiet", *command],
         cwd=folder,
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
     )
+
+
+def refused_build(folder, **environment):
+    """What setup.py says where it builds nothing."""
+    small_checkout(folder, "tensorlab/a.pyx")
+    answer = build(folder, "build_ext", "--inplace", **environment)
     assert answer.returncode == 1
     assert "Traceback" not in answer.stderr
     return answer.stderr.strip()
@@ -129,6 +142,21 @@ def test_a_missing_compiler_is_one_sentence(tmp_path):
 def test_an_unknown_level_of_optimisation_is_one_sentence(tmp_path):
     said = refused_build(tmp_path, TENSORLAB_OPTIMIZE="fast")
     assert said == "tensorlab: TENSORLAB_OPTIMIZE is 0, 1, 2 or 3; given 'fast'."
+
+
+def test_builds_for_newer_processors_are_made_once(tmp_path):
+    small_checkout(tmp_path, "tensorlab/ops/sorting.pyx", "tensorlab/a.pyx")
+    settings = {"TENSORLAB_CAPABILITIES": "1", "TENSORLAB_MARCH": "", "TENSORLAB_OPTIMIZE": "0"}
+
+    def built():
+        answer = build(tmp_path, "build_ext", **settings)
+        assert answer.returncode == 0, answer.stderr
+        files = (tmp_path / "build").rglob("*" + sysconfig.get_config_var("EXT_SUFFIX"))
+        return {path.relative_to(tmp_path): path.stat().st_mtime_ns for path in files}
+
+    first = built()
+    assert {"ops", "tensorlab"} < {path.parent.name for path in first}
+    assert built() == first
 
 
 WRITE_LOOPS = """
