@@ -72,6 +72,25 @@ DEBUG_FLAGS = [
 ]
 WIDE_VECTORS = "-mprefer-vector-width=512"
 
+# A wheel carries three builds of the loops, and may have 12 MB.  So what is no loop is built with -O2, and so are the
+# loops for old processors; those for newer ones do without what makes code longer and, as measured, not faster.
+# There are no symbols and no tables for unwinding, and what Cython would write into every module is in one.
+WHEEL_FLAGS = ["-fno-asynchronous-unwind-tables"]
+WHEEL_LINK_FLAGS = ["-s"]
+SHORT_CODE = ["-O2"]
+SHORT_LOOPS = [
+    *["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"],
+    *["-funswitch-loops", "-fversion-loops-for-strides", "-fsplit-loops"],
+]
+FAST_LOOPS = [
+    *["-fno-ipa-cp-clone", "-fno-peel-loops", "-fno-split-paths"],
+    *["-fno-gcse-after-reload", "-fno-tree-partial-pre"],
+    *["--param=max-inline-insns-auto=15", "--param=early-inlining-insns=6"],
+    *["--param=inline-min-speedup=30"],
+    *["--param=max-completely-peeled-insns=100", "--param=max-completely-peel-times=8"],
+]
+SHARED = f"{PACKAGE}._cyutility"
+
 # What tensorlab/_capability.pyx asks of the processor, and the modules worth a build for each.
 CAPABILITIES = {
     "avx2": ["-mavx2", "-mfma", "-mf16c", "-mbmi", "-mbmi2"],
@@ -134,6 +153,10 @@ int main(void) {
 
 def is_set(variable):
     return os.environ.get(variable, "") not in ("", "0")
+
+
+def makes_wheel():
+    return is_set("TENSORLAB_CAPABILITIES")
 
 
 def state():
@@ -212,6 +235,10 @@ class Compiler:
             except OSError:
                 return False
 
+    def accepted(self, flags):
+        """Return those of the flags that the compiler knows."""
+        return [flag for flag in flags if self.accepts(flag)]
+
     def version(self):
         """Return the first line of the compiler's --version."""
         answer = subprocess.run([self.command[0], "--version"], capture_output=True, text=True)
@@ -249,13 +276,14 @@ def check_compiler(compiler, python_include_dirs):
 
 def choose_flags(compiler):
     """Return (compile flags, link flags, facts for _build_info.py)."""
-    wanted = DEBUG_FLAGS if is_set("TENSORLAB_DEBUG") else FLAGS
-    flags = [flag for flag in wanted if compiler.accepts(flag)]
+    flags = compiler.accepted(DEBUG_FLAGS if is_set("TENSORLAB_DEBUG") else FLAGS)
     level = os.environ.get("TENSORLAB_OPTIMIZE", "")
     if level not in ("", "0", "1", "2", "3"):
         sys.exit(f"tensorlab: TENSORLAB_OPTIMIZE is 0, 1, 2 or 3; given {level!r}.")
     if level:
         flags.append(f"-O{level}")  # of several the last one counts
+    if makes_wheel():
+        flags += compiler.accepted(WHEEL_FLAGS)
     march = os.environ.get("TENSORLAB_MARCH", "native")
     if march:
         if compiler.accepts(f"-march={march}"):
@@ -269,7 +297,7 @@ def choose_flags(compiler):
     threads = not is_set("TENSORLAB_NO_THREADS") and compiler.accepts(
         "-pthread", program=THREADS_PROGRAM
     )
-    link_flags = []
+    link_flags = compiler.accepted(WHEEL_LINK_FLAGS) if makes_wheel() else []
     if threads:
         flags.append("-pthread")
         link_flags.append("-pthread")
@@ -283,7 +311,7 @@ def choose_flags(compiler):
         "march": march or "baseline",
         "capability": capability,
         "threads": threads,
-        "variants": list(CAPABILITIES) if is_set("TENSORLAB_CAPABILITIES") else [],
+        "variants": usable_capabilities(compiler) if makes_wheel() else [],
         "debug": is_set("TENSORLAB_DEBUG"),
     }
     return flags, link_flags, facts
@@ -301,6 +329,20 @@ def choose_directives():
     return {**DIRECTIVES, **(DEBUG_DIRECTIVES if is_set("TENSORLAB_DEBUG") else {})}
 
 
+def usable_capabilities(compiler):
+    return [name for name, flags in CAPABILITIES.items() if compiler.accepts(*flags)]
+
+
+def flags_for_wheel(compiler, extensions):
+    """Return {name of a module: what to add to its flags}, and the same for the builds of hot modules."""
+    if os.environ.get("TENSORLAB_OPTIMIZE"):
+        short = loops = fast = []
+    else:
+        short, loops, fast = map(compiler.accepted, (SHORT_CODE, SHORT_LOOPS, FAST_LOOPS))
+    base = loops if usable_capabilities(compiler) else fast
+    return {one.name: base if is_hot(one.name) else short for one in extensions}, fast
+
+
 def is_hot(name):
     return f"{name}.".startswith(tuple(f"{module}." for module in HOT_MODULES))
 
@@ -314,21 +356,20 @@ def build_name(name, capability):
 def names_of_builds(extensions):
     """Return the names of all modules that this build may make."""
     names = [extension.name for extension in extensions]
-    if is_set("TENSORLAB_CAPABILITIES"):
+    if makes_wheel():
         hot = [name for name in names if is_hot(name)]
         names += [build_name(name, capability) for capability in CAPABILITIES for name in hot]
+        names.append(SHARED)
     return names
 
 
-def capability_builds(compiler, extensions):
+def capability_builds(compiler, extensions, flags, link_flags):
     """Return extensions that compile the C files of the hot-loop modules for newer processors.
 
     The module keeps its name, so each build has a copy of the C file, in a folder of its own.
     """
     builds = []
-    for capability, flags in CAPABILITIES.items():
-        if not compiler.accepts(*flags):
-            continue
+    for capability in usable_capabilities(compiler):
         for extension in extensions:
             if not is_hot(extension.name):
                 continue
@@ -342,10 +383,9 @@ def capability_builds(compiler, extensions):
                 [source.as_posix()],
                 include_dirs=extension.include_dirs,
                 depends=extension.depends,
-                extra_compile_args=[*extension.extra_compile_args, *flags],
-                extra_link_args=extension.extra_link_args,
+                extra_compile_args=[*flags, *CAPABILITIES[capability]],
+                extra_link_args=link_flags,
             )
-            build._full_name, build._needs_stub, build._links_to_dynamic = build.name, False, False
             builds.append(build)
     return builds
 
@@ -363,8 +403,21 @@ def translate(extension, folder):
         compiler_directives=choose_directives(),
         show_all_warnings=False,
         quiet=True,
+        shared_utility_qualified_name=SHARED if makes_wheel() else None,
     )
     return made.sources, made.depends
+
+
+def shared_module(folder, flags, link_flags):
+    """Return the module with what Cython would else write into each of the others."""
+    source = Path(folder, "_cyutility.c")
+    if not source.exists():
+        source.parent.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "cython", f"--generate-shared={source}"]
+        subprocess.run(command, check=True)
+    return Extension(
+        SHARED, [source.as_posix()], extra_compile_args=flags, extra_link_args=link_flags
+    )
 
 
 class BuildExtensions(build_ext):
@@ -422,8 +475,9 @@ class BuildExtensions(build_ext):
             flush=True,
         )
         loops = write_loops(self.extensions, os.path.join(self.build_temp, "loops"))
+        more_flags, fast = flags_for_wheel(compiler, self.extensions) if makes_wheel() else ({}, [])
         for extension in self.extensions:
-            extension.extra_compile_args = flags
+            extension.extra_compile_args = [*flags, *more_flags.get(extension.name, [])]
             extension.extra_link_args = link_flags
         with ProcessPoolExecutor(self.parallel) as translators:
 
@@ -437,8 +491,11 @@ class BuildExtensions(build_ext):
                 self.build_extension(extension)
 
             self.build_all(build, self.extensions)
-        if is_set("TENSORLAB_CAPABILITIES"):
-            more = capability_builds(compiler, self.extensions)
+        if makes_wheel():
+            more = capability_builds(compiler, self.extensions, [*flags, *fast], link_flags)
+            more.append(shared_module(build_dir, [*flags, *SHORT_CODE], link_flags))
+            for one in more:
+                one._full_name, one._needs_stub, one._links_to_dynamic = one.name, False, False
             self.build_all(self.build_extension, more)
             self.extensions = [*self.extensions, *more]
 
