@@ -9,7 +9,12 @@ sys.path.insert(0, str(ROOT / "docs/_ext"))
 from book_contents import load_parts  # noqa: E402
 
 GUIDE = ["docs/architecture", "docs/practising", "docs/instructors"]
-APPENDICES = ["docs/glossary", "docs/appendix-differences", "docs/programs-below-autograd"]
+APPENDICES = [
+    "docs/glossary",
+    "chapters/26-pitfalls/messages",
+    "docs/appendix-differences",
+    "docs/programs-below-autograd",
+]
 
 
 def load_sections():

@@ -38,9 +38,28 @@ PyTorch catches ours too.
 import pickle
 import types
 
+from tensorlab import _pitfalls
+
 
 class TensorlabError(Exception):
-    """Base of every exception that tensorlab defines."""
+    """Base of every exception that tensorlab defines.
+
+    Where the book explains a message, Python prints below it which command shows the section.
+    """
+
+    @property
+    def __notes__(self):
+        """The notes that were added, and last the one about the book; computed when they are asked for."""
+        notes = self.__dict__.setdefault("_notes", [])
+        if note := _pitfalls.note_for(str(self)):
+            notes[:] = [*(one for one in notes if one != note), note]
+        if not notes:
+            raise AttributeError("__notes__")  # as Python's own exceptions without any
+        return notes
+
+    @__notes__.setter
+    def __notes__(self, notes):
+        self.__dict__["_notes"] = notes
 
 
 class ShapeError(TensorlabError, RuntimeError):

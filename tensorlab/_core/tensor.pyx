@@ -29,6 +29,7 @@ from tensorlab._core.storage cimport (
     storage_on
 )
 
+from tensorlab._pitfalls import pointed
 from tensorlab.errors import AllocationError, DeviceError, NoDataError
 
 cdef extern from *:
@@ -184,7 +185,7 @@ cdef class TensorBase:
 
     def __len__(self):
         if self.ndim_ == 0:
-            raise TypeError("len: a 0-d tensor has no length; use numel(), or item() for its value")
+            raise pointed(TypeError("len: a 0-d tensor has no length; use numel(), or item() for its value"))
         return self.sizes[0]
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):

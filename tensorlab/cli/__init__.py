@@ -18,6 +18,7 @@ COMMANDS = (
     "status",
     "reset",
     "book",
+    "explain",
     "doctor",
     "exercises",
     "export-class",

@@ -5,6 +5,7 @@ BatchNorm takes mean and variance of a channel over the whole batch, InstanceNor
 
 import warnings
 
+from .._pitfalls import pointed
 from ..ops.creation import ones, zeros
 from . import functional as F
 from .normalization import ScalingModule
@@ -58,9 +59,11 @@ class _RunningNorm(ScalingModule):
 
     def _check_dims(self, input):
         if input.dim() not in self.dims:
-            raise ValueError(
-                f"{type(self).__name__}: the input has shape {tuple(input.shape)}; expected "
-                f"{self.axes}"
+            raise pointed(
+                ValueError(
+                    f"{type(self).__name__}: the input has shape {tuple(input.shape)}; expected "
+                    f"{self.axes}"
+                )
             )
 
     def extra_repr(self):

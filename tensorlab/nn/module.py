@@ -22,6 +22,7 @@ from collections.abc import MutableMapping
 
 from .. import _missing
 from .._core.device import check_device, device
+from .._pitfalls import pointed
 from .._tensor import Tensor
 from ..errors import what_was_meant
 from ..ops.creation import empty, empty_like
@@ -124,8 +125,10 @@ class Module(Hooked, Stateful):
         >>> Double()(tensorlab.ones(2))  # a call runs hooks, too; forward alone does not
         tensor([2., 2.])
         """
-        raise NotImplementedError(
-            f"{type(self).__name__}: has no forward; define forward(self, ...) in the class"
+        raise pointed(
+            NotImplementedError(
+                f"{type(self).__name__}: has no forward; define forward(self, ...) in the class"
+            )
         )
 
     def compile(
@@ -246,9 +249,11 @@ class Module(Hooked, Stateful):
         try:
             return self.__dict__[kind]
         except KeyError:
-            raise AttributeError(
-                f"{type(self).__name__}: cannot {operation} before Module.__init__() was called; "
-                "begin __init__ with super().__init__()"
+            raise pointed(
+                AttributeError(
+                    f"{type(self).__name__}: cannot {operation} before Module.__init__() was called; "
+                    "begin __init__ with super().__init__()"
+                )
             ) from None
 
     def _register(self, kind, name, value, persistent=True):
@@ -285,9 +290,11 @@ class Module(Hooked, Stateful):
     def _replace(self, name, value, kind, expected, classes=()):
         """Give a registered name a value of another class than its own: None or `classes`."""
         if value is not None and not isinstance(value, classes):
-            raise TypeError(
-                f"{type(self).__name__}.{name}: cannot assign a {type(value).__name__} as {kind}; "
-                f"expected {expected} or None. To register something else, del the attribute first"
+            raise pointed(
+                TypeError(
+                    f"{type(self).__name__}.{name}: cannot assign a {type(value).__name__} as {kind}; "
+                    f"expected {expected} or None. To register something else, del the attribute first"
+                )
             )
         self.__dict__[name] = value
 

@@ -8,6 +8,7 @@ ops/recurrent/.
 import numbers
 import warnings
 
+from .._pitfalls import pointed
 from ..errors import HiddenStateError
 from ..ops.creation import empty
 from ..ops.recurrent import functions
@@ -180,8 +181,10 @@ class RNNBase(Module):
         if input.dim() != expected:
             raise RuntimeError(f"{where}: input must have {expected} dimensions, got {input.dim()}")
         if input.size(-1) != self.input_size:
-            raise RuntimeError(
-                f"{where}: input.size(-1) is {input.size(-1)}; expected input_size, {self.input_size}"
+            raise pointed(
+                RuntimeError(
+                    f"{where}: input.size(-1) is {input.size(-1)}; expected input_size, {self.input_size}"
+                )
             )
 
     def _batch_of(self, input, batch_sizes):

@@ -9,6 +9,7 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 
 from .._core.hooks import RemovableHandle
+from .._pitfalls import pointed
 from .._tensor import Tensor
 from ..autograd import no_grad
 from ..errors import what_was_meant
@@ -319,8 +320,10 @@ def check(module, names, problems, strict):
         problems.insert(0, f"Missing key(s) in state_dict: {quoted(names.missing_keys)}. ")
     if problems:
         lines = "\n\t".join(problems)
-        raise RuntimeError(
-            f"load_state_dict: Error(s) in loading state_dict for {module._get_name()}:\n\t{lines}"
+        raise pointed(
+            RuntimeError(
+                f"load_state_dict: Error(s) in loading state_dict for {module._get_name()}:\n\t{lines}"
+            )
         )
 
 

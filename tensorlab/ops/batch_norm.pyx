@@ -27,6 +27,7 @@ from tensorlab._core.tensor cimport (
 )
 from tensorlab.ops.inner_loops cimport pairwise_sum
 
+from tensorlab._pitfalls import pointed
 from tensorlab.errors import DimensionError, ShapeError
 from tensorlab.ops.statistics import var_mean
 
@@ -226,8 +227,8 @@ cdef ssize check_batch_norm(TensorBase x, TensorBase weight, TensorBase bias) ex
     check_channels(x, bias, "bias", "batch_norm")
     count = x.numel_ // x.sizes[1] if x.sizes[1] else 0
     if count == 1:
-        raise ValueError(f"batch_norm: the input has shape {shape_text(x.ndim_, x.sizes)}: one value for each channel, which "
-                         f"has no variance; expected more than one in training")
+        raise pointed(ValueError(f"batch_norm: the input has shape {shape_text(x.ndim_, x.sizes)}: one value for each channel, "
+                                 f"which has no variance; expected more than one in training"))
     return count
 
 @BATCH_NORM.infer

@@ -18,6 +18,7 @@ import numpy as np
 
 from .._core.hooks import RemovableHandle
 from .._core.interop.exchange import tensor
+from .._pitfalls import pointed
 from .._tensor import Tensor
 from ..autograd import enable_grad, set_grad_enabled
 from ..errors import listed, what_was_meant
@@ -157,16 +158,20 @@ class Optimizer:
         for name in HOOKS:
             setattr(self, name, OrderedDict())
         if isinstance(params, Tensor):
-            raise TypeError(
-                f"{type(self).__name__}: params is a {type(params).__name__}; expected an iterable "
-                "of tensors or dicts, such as [x] or model.parameters()"
+            raise pointed(
+                TypeError(
+                    f"{type(self).__name__}: params is a {type(params).__name__}; expected an iterable "
+                    "of tensors or dicts, such as [x] or model.parameters()"
+                )
             )
         self.defaults = defaults
         self.state = defaultdict(dict)
         self.param_groups = []
         groups = listed(type(self).__name__, "params", params)
         if not groups:
-            raise ValueError(f"{type(self).__name__}: optimizer got an empty parameter list")
+            raise pointed(
+                ValueError(f"{type(self).__name__}: optimizer got an empty parameter list")
+            )
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
@@ -199,9 +204,11 @@ class Optimizer:
                     f"{what_was_meant(param)}"
                 )
             if not (self.defaults.get("differentiable") or param.is_leaf or param.retains_grad):
-                raise ValueError(
-                    f"{name}: can't optimize a non-leaf Tensor; it is computed from others by "
-                    f"{param.grad_fn.name()}. Give those, or x.detach().requires_grad_()"
+                raise pointed(
+                    ValueError(
+                        f"{name}: can't optimize a non-leaf Tensor; it is computed from others by "
+                        f"{param.grad_fn.name()}. Give those, or x.detach().requires_grad_()"
+                    )
                 )
         identities = {id(param) for param in params}
         if len(identities) < len(params):

@@ -23,6 +23,7 @@ import operator
 from numpy import dtype as get_dtype
 
 from tensorlab._core.tensor import set_lending
+from tensorlab._pitfalls import pointed
 from tensorlab.errors import ShapeError
 
 cdef extern from "numpy/arrayobject.h":
@@ -91,8 +92,8 @@ def numpy(TensorBase x not None, *, bint force=False):
     cdef object array
     cdef object base
     if should_record(x) and not force:
-        raise RuntimeError("numpy: a tensor that requires grad cannot be handed to NumPy, because autograd would not see "
-                           "what is written there; use tensor.detach().numpy()")
+        raise pointed(RuntimeError("numpy: a tensor that requires grad cannot be handed to NumPy, because autograd would not see "
+                                   "what is written there; use tensor.detach().numpy()"))
     if NUMPY_TYPES[x.dtype_] < 0:
         raise TypeError(f"numpy: NumPy has no {x.dtype}; convert first, as in tensor.float().numpy()")
     if is_meta(x):

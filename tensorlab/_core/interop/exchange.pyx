@@ -31,6 +31,7 @@ import warnings
 
 from tensorlab._core.device import device_code, device_of_code
 from tensorlab._core.state.warning import warn_once
+from tensorlab._pitfalls import pointed
 from tensorlab.errors import DTypeError, ShapeError
 
 
@@ -283,18 +284,18 @@ cdef int scan(object data, int depth, int ndim, const ssize* sizes, int* dtype, 
         number = data if PyFloat_Check(data) else as_number(data)
         if number is None:
             if isinstance(data, (list, tuple)):
-                raise TypeError(f"tensor: a number is expected at depth {depth}, as in the first row, not a sequence")
+                raise pointed(TypeError(f"tensor: a number is expected at depth {depth}, as in the first row, not a sequence"))
             raise (DTypeError if infers and not isinstance(data, str) else TypeError)(
                 f"tensor: cannot make elements of {type(data).__name__}; give numbers, sequences of numbers, tensors or arrays")
         found = number_dtype(number)
         dtype[0] = found if dtype[0] == NO_DTYPE else promotion[dtype[0]][found]
         return 0
     if not isinstance(data, (list, tuple)):
-        raise TypeError(f"tensor: a sequence of length {sizes[depth]} is expected at depth {depth}, as in the first row, not "
-                        f"{type(data).__name__}")
+        raise pointed(TypeError(f"tensor: a sequence of length {sizes[depth]} is expected at depth {depth}, as in the first row, "
+                                f"not {type(data).__name__}"))
     if len(data) != sizes[depth]:
-        raise ValueError(f"tensor: a sequence of length {sizes[depth]} is expected at depth {depth}, as in the first row; "
-                         f"one has length {len(data)}")
+        raise pointed(ValueError(f"tensor: a sequence of length {sizes[depth]} is expected at depth {depth}, as in the first row; "
+                                 f"one has length {len(data)}"))
     for one in data:
         scan(one, depth + 1, ndim, sizes, dtype, infers)
     return 0

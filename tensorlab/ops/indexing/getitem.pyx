@@ -27,6 +27,7 @@ from tensorlab.ops.indexing.subscripts cimport (
     view_of
 )
 
+from tensorlab._pitfalls import pointed
 from tensorlab.errors import ShapeError
 
 
@@ -320,7 +321,7 @@ def delitem(TensorBase x not None, index):
 def iterate(TensorBase x not None):
     """An iterator over the first dimension; its items are views."""
     if x.ndim_ == 0:
-        raise TypeError("iter: a 0-d tensor cannot be iterated over; use item() for its value")
+        raise pointed(TypeError("iter: a 0-d tensor cannot be iterated over; use item() for its value"))
     return iter(x.unbind(0))
 
 

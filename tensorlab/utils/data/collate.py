@@ -6,6 +6,7 @@ from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
 import numpy as np
 
 from ..._core.interop.exchange import as_tensor, tensor
+from ..._pitfalls import pointed
 from ..._tensor import Tensor
 from ...ops.joining import stack
 
@@ -83,9 +84,11 @@ def collate(batch, *, collate_fn_map=None):
 
 
 def refused(sample):
-    return TypeError(
-        "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
-        f"found {type(sample)}. Give the DataLoader a collate_fn of your own"
+    return pointed(
+        TypeError(
+            "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
+            f"found {type(sample)}. Give the DataLoader a collate_fn of your own"
+        )
     )
 
 

@@ -13,6 +13,7 @@ from itertools import repeat
 from tensorlab import _missing
 
 from ..._core.random import default_generator
+from ..._pitfalls import pointed
 from ..._progress import shown
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset
@@ -427,7 +428,7 @@ def check_options(is_stream, batch_size, shuffle, sampler, batch_sampler, drop_l
                     f"DataLoader: {name}={value!r} needs indices, which an IterableDataset has not"
                 )
     if sampler is not None and shuffle:
-        raise ValueError("DataLoader: sampler option is mutually exclusive with shuffle")
+        raise pointed(ValueError("DataLoader: sampler option is mutually exclusive with shuffle"))
     if batch_sampler is not None and (
         batch_size != 1 or shuffle or sampler is not None or drop_last
     ):

@@ -5,6 +5,7 @@ import math
 import warnings
 from itertools import accumulate
 
+from ..._pitfalls import pointed
 from ...ops.random_factories import randperm
 
 __all__ = [
@@ -88,8 +89,10 @@ class TensorDataset(Dataset):
     def __init__(self, *tensors):
         lengths = [len(tensor) for tensor in tensors]
         if len(set(lengths)) > 1:
-            raise ValueError(
-                f"TensorDataset: the tensors have {lengths} samples; expected the same number"
+            raise pointed(
+                ValueError(
+                    f"TensorDataset: the tensors have {lengths} samples; expected the same number"
+                )
             )
         self.tensors = tensors
 
