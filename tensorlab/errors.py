@@ -207,6 +207,19 @@ def what_was_meant(value):
     return ""
 
 
+def uncalled(value):
+    """Return what to write where a function or a class was given instead of what it returns, or "".
+
+    >>> import tensorlab
+    >>> uncalled(tensorlab.ones(2).sum)
+    '. It is a method that was not called: write sum()'
+    >>> uncalled(tensorlab.nn.ReLU())
+    ''
+    """
+    is_meant = callable(value) and not callable(getattr(value, "forward", None))
+    return what_was_meant(value) if is_meant or isinstance(value, type) else ""
+
+
 def listed(where, name, values):
     """Return the values of an iterable argument as a list; a TypeError says what was given instead."""
     try:

@@ -34,6 +34,17 @@ MISTAKES = {
         lambda: optim.SGD(model.parameters()).load_state_dict(model.state_dict),
         r"write state_dict\(\)",
     ),
+    "exp, method": (lambda: tensorlab.exp(x.sum), r"^exp: argument 'input' must .*write sum\(\)"),
+    "sum, keyword": (lambda: tensorlab.sum(input=x.exp), r"^sum: .*write exp\(\)"),
+    "maximum, second": (
+        lambda: tensorlab.maximum(x, x.sum),
+        r"^maximum: argument 'other' .*sum\(\)",
+    ),
+    "linear, method": (lambda: model(x.sum), r"^linear: argument 'input' .*write sum\(\)"),
+    "relu, class": (lambda: nn.functional.relu(nn.ReLU), r"^relu: .*a class: write ReLU\(\)"),
+    "add, method": (lambda: tensorlab.add(x, x.sum), r"^add: .*write sum\(\)"),
+    "matmul, method": (lambda: tensorlab.matmul(x, x.sum), r"^matmul: .*write sum\(\)"),
+    "cat, method": (lambda: tensorlab.cat([x, x.sum]), r"^cat: element 1 .*write sum\(\)"),
     "scheduler, class": (
         lambda: optim.lr_scheduler.StepLR(optim.SGD, 3),
         r"a class: write SGD\(\)",
@@ -57,3 +68,17 @@ def test_an_error_inside_an_iterator_stays_as_it_is():
 
     with pytest.raises(TypeError, match="^the file has no bias$"):
         optim.Adam(parameters())
+
+
+def test_what_is_no_function_gets_no_advice_to_call_it():
+    for value in (model, [1.0], None, "text"):
+        kind = type(value).__name__
+        with pytest.raises(
+            TypeError, match=f"^exp: argument 'input' must be a Tensor, not {kind}$"
+        ):
+            tensorlab.exp(value)
+
+
+def test_an_error_of_a_function_that_was_called_stays_as_it_is():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'nodim'"):
+        tensorlab.sum(x, nodim=0)

@@ -18,7 +18,7 @@ from tensorlab.ops.reshaping cimport reshape_to
 from tensorlab.ops.slicing cimport part_of, slice_dim
 
 from tensorlab._core.engine.backward import set_stack
-from tensorlab.errors import ShapeError
+from tensorlab.errors import ShapeError, uncalled
 
 
 cdef enum:
@@ -34,7 +34,8 @@ cdef list read_tensors(object tensors, str where):
     out = list(tensors)
     for i in range(len(out)):
         if not isinstance(out[i], TensorBase):
-            raise TypeError(f"{where}: element {i} must be a Tensor, not {type(out[i]).__name__}")
+            raise TypeError(f"{where}: element {i} must be a Tensor, not {type(out[i]).__name__}"
+                            f"{uncalled(out[i])}")
     if any_needs_grad(out):
         for one in out:
             ndim_of(<TensorBase>one)                    # a stale view that cannot be recovered raises before anything else

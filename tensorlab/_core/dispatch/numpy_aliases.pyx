@@ -2,7 +2,8 @@
 
 Not in each signature, where they would only stand in the way: the pointer that calls of such a function go through (PEP 590)
 is set to a function that looks at the names of the arguments, if there are any, and calls the function itself. A call
-without named arguments pays one comparison.
+without named arguments pays one comparison. Where the call fails because an argument is no tensor, it says which function
+that was, and how to get what is meant: `exp(x.sum)` lacks the brackets of a call.
 """
 from cpython.object cimport PyObject
 from cpython.set cimport PySet_Contains
@@ -11,13 +12,22 @@ from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from tensorlab._core.dispatch.call_pointer cimport Call, call_slot, set_call_slot
 
 import functools
+import re
+
+from tensorlab.errors import uncalled
 
 cdef extern from *:
     """
     #define tl_takes_names(f) (((PyCFunctionObject*)(f))->m_ml->ml_flags == (METH_FASTCALL | METH_KEYWORDS))
+    static int tl_raise_what_is_set(void) { return -1; }
     """
     bint takes_names "tl_takes_names"(object function)
+    ctypedef PyObject* (*RawCall "tl_call")(PyObject* function, PyObject** arguments, size_t flags, PyObject* names)
+    object owned "(PyObject*)"(PyObject* result)
+    int raise_what_is_set "tl_raise_what_is_set"() except -1
+    Py_ssize_t positional "PyVectorcall_NARGS"(size_t flags)
 
+NO_TENSOR = re.compile(r"Argument '(\w+)' has incorrect type \(expected tensorlab\._core\.tensor\.TensorBase, got (.*)\)$")
 cdef Call call_itself = NULL            # one code unpacks the arguments of all compiled functions that take names
 cdef dict NUMPY_ALIASES = {
     "axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other",
@@ -42,10 +52,32 @@ cdef dict tables = {}                   # function -> what its further names sta
 
 cdef object translate_names(PyObject* function, PyObject** arguments, size_t flags, PyObject* names):
     cdef tuple wanted
-    if names == NULL or not has_further_name(names):
-        return call_itself(function, arguments, flags, names)
-    wanted = translated(<tuple>names, <object>function)
-    return call_itself(function, arguments, flags, <PyObject*>wanted)
+    cdef PyObject* result
+    if names != NULL and has_further_name(names):
+        wanted = translated(<tuple>names, <object>function)
+        names = <PyObject*>wanted
+    result = (<RawCall>call_itself)(function, arguments, flags, names)
+    if result == NULL:
+        raise_clearly(<object>function, arguments, positional(flags), names)
+    return owned(result)
+
+
+cdef int raise_clearly(object function, PyObject** arguments, Py_ssize_t count, PyObject* names) except -1:
+    """Raise the exception that is set, in our words if it says that an argument is no tensor."""
+    try:
+        raise_what_is_set()
+    except TypeError as error:
+        found = NO_TENSOR.match(str(error))
+        if found is None:
+            raise
+        parameters = function.__code__.co_varnames
+        given = dict(zip(parameters, [<object>arguments[i] for i in range(count)]))
+        if names != NULL:
+            given.update({name: <object>arguments[count + i] for i, name in enumerate(<tuple>names)})
+        name, kind = found[1], found[2].rpartition(".")[2]
+        if name not in given or type(given[name]).__name__ != kind:
+            raise  # another function, which this one called
+        raise TypeError(f"{function.__name__}: argument {name!r} must be a Tensor, not {kind}{uncalled(given[name])}") from None
 
 
 cdef inline bint has_further_name(PyObject* names) except -1:

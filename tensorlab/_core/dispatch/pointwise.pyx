@@ -32,7 +32,7 @@ from tensorlab._core.tensor cimport TensorBase, check_writable, staged, unstage
 
 from tensorlab._core.dispatch.facets import takes_numbers_only
 from tensorlab._core.state.devices import note_fallback
-from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
+from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType, uncalled
 
 cdef enum:
     SHORT_ROW = 256             # elements up to which the short cut spreads a number to a row
@@ -157,7 +157,7 @@ cdef int check_operands(Op op, PyObject** operands, int n) except -1:
     for k in range(n):
         if not is_operand(<object>operands[k]):
             raise TypeError(f"{op.name}: argument {op.params[k]!r} must be a Tensor or a number, not "
-                            f"{type(<object>operands[k]).__name__}")
+                            f"{type(<object>operands[k]).__name__}{uncalled(<object>operands[k])}")
         has_tensor = has_tensor or isinstance(<object>operands[k], TensorBase)
     if not has_tensor and not takes_numbers_only.of(op):
         kinds = " and ".join([type(<object>operands[k]).__name__ for k in range(n)])

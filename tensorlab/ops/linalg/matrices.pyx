@@ -19,13 +19,13 @@ from tensorlab._core.state.modes cimport active_layers
 from tensorlab._core.tensor cimport VIEW_NO_GRAD, TensorBase, alias_as, memory_of, result_beside
 from tensorlab.ops.linalg.blas cimport inner_product, multiply_batch
 
-from tensorlab.errors import DTypeError, ShapeError
+from tensorlab.errors import DTypeError, ShapeError, uncalled
 
 
 # ---------------------------------------------------------------- checks
 cdef TensorBase as_tensor_argument(object x, str where, str name):
     if not isinstance(x, TensorBase):
-        raise TypeError(f"{where}: argument {name!r} must be a Tensor, not {type(x).__name__}")
+        raise TypeError(f"{where}: argument {name!r} must be a Tensor, not {type(x).__name__}{uncalled(x)}")
     return <TensorBase>x
 
 
