@@ -64,6 +64,8 @@ def problems(tag=None, root=ROOT):
             yield f"{name}: does not say {version}; run python tools/release.py prepare {version}"
     if not notes(version, root):
         yield f"CHANGELOG.md: has no section {version}"
+    if not (root / "tests/serialization/files" / version).is_dir():
+        yield f"tests/serialization/files/{version}: missing; run python -m tests.serialization.old_files"
     readme = read("README.md", root)
     if homepage.with_badges(readme) != readme:
         yield "README.md: its badges are old; run python tools/homepage.py --write"
