@@ -176,11 +176,11 @@ def previews(pages):
 
 def build_draft(text):
     """Build only the chapters whose folder holds `text`, as they are, without the checks of the whole book."""
-    chapters = sorted(path.parent.name for path in (ROOT / "chapters").glob(f"*{text}*/index.md"))
-    if not chapters:
+    pages = sorted((ROOT / "chapters").glob(f"*{text}*/*.md"))
+    if not pages:
         sys.exit(f"book: no chapter's folder holds {text!r}")
     DRAFT.mkdir(parents=True, exist_ok=True)
-    entries = "".join(f"  - file: chapters/{name}/index\n" for name in chapters)
+    entries = "".join(f"  - file: {page.relative_to(ROOT).with_suffix('')}\n" for page in pages)
     contents = f"format: jb-book\nroot: docs/glossary\nchapters:\n{entries}"
     (DRAFT / "_toc.yml").write_text(contents, encoding="utf-8")
     execute({f"chapters/{name}/index": name for name in chapters})

@@ -159,7 +159,7 @@ PLAIN_TYPES = {
 HIDDEN = re.compile(
     r"_(?!_)|__(pyx|reduce|setstate|getstate|new|init_subclass|subclasshook|dict|weakref|doc|module"
     r"|class|getattribute|setattr|delattr|sizeof|dir|format|slot|annotat(ions|e)|firstlineno"
-    r"|static_attributes|qualname|abstractmethods|buffer|release_buffer|match_args)"
+    r"|static_attributes|qualname|abstractmethods|buffer|release_buffer|match_args|notes)"
 )
 
 

@@ -66,7 +66,6 @@ SECTIONS = {
     "shuffle": r"sampler option is mutually exclusive",
     "tensor-dataset": r"^TensorDataset: ",
     "heads": r"^MultiheadAttention: embed_dim",
-    "still-to-come": r"is still to come",
 }
 
 

@@ -189,7 +189,8 @@ def test_debuggers_find_the_source():
         module(tensorlab.ones(2, 3), tensorlab.ones(2, 3))
     text = "".join(traceback.format_exception(caught.value))
     assert "    matmul = x @ y;  x = y = None" in text
-    (note,) = caught.value.__notes__
+    note, pointer = caught.value.__notes__
+    assert pointer == "What to do: tensorlab explain matmul"
     assert note == (
         "Call using an FX-traced Module, line 5 of the traced Module's generated forward function:\n"
         "def forward(self, x, y):\n"
