@@ -55,7 +55,7 @@ def sections():
 
 
 def find(words, known):
-    """Return names of sections: that of the name or of the whole message, else all that have the words."""
+    """Return names of sections: that of the name or of the whole message, else those with all of the words."""
     from tensorlab._pitfalls import section_for
 
     if words in known:

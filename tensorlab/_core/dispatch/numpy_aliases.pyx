@@ -2,7 +2,7 @@
 
 Not in each signature, where they would only stand in the way: the pointer that calls of such a function go through (PEP 590)
 is set to a function that looks at the names of the arguments, if there are any, and calls the function itself. A call
-without named arguments pays one comparison. Where the call fails because an argument is no tensor, it says which function
+without named arguments pays one comparison. Where the call fails because an argument isn't a tensor, it says which function
 that was, and how to get what is meant: `exp(x.sum)` lacks the brackets of a call.
 """
 from cpython.object cimport PyObject
@@ -63,7 +63,7 @@ cdef object translate_names(PyObject* function, PyObject** arguments, size_t fla
 
 
 cdef int raise_clearly(object function, PyObject** arguments, Py_ssize_t count, PyObject* names) except -1:
-    """Raise the exception that is set, in our words if it says that an argument is no tensor."""
+    """Raise the exception that is set, in our words if it says that an argument is not a tensor."""
     try:
         raise_what_is_set()
     except TypeError as error:

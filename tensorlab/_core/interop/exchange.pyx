@@ -294,8 +294,8 @@ cdef int scan(object data, int depth, int ndim, const ssize* sizes, int* dtype, 
         raise pointed(TypeError(f"tensor: a sequence of length {sizes[depth]} is expected at depth {depth}, as in the first row, "
                                 f"not {type(data).__name__}"))
     if len(data) != sizes[depth]:
-        raise pointed(ValueError(f"tensor: a sequence of length {sizes[depth]} is expected at depth {depth}, as in the first row; "
-                                 f"one has length {len(data)}"))
+        raise pointed(ValueError(f"tensor: a sequence of length {sizes[depth]} is expected at depth {depth}, as in the first "
+                                 f"row; one has length {len(data)}"))
     for one in data:
         scan(one, depth + 1, ndim, sizes, dtype, infers)
     return 0
