@@ -183,7 +183,7 @@ def build_draft(text):
     entries = "".join(f"  - file: {page.relative_to(ROOT).with_suffix('')}\n" for page in pages)
     contents = f"format: jb-book\nroot: docs/glossary\nchapters:\n{entries}"
     (DRAFT / "_toc.yml").write_text(contents, encoding="utf-8")
-    execute({f"chapters/{name}/index": name for name in chapters})
+    execute({str(page.relative_to(ROOT).with_suffix("")): page.parent.name for page in pages})
     run("draft", DOCS / "write_pages.py", DRAFT / "_build/html", "--toc", DRAFT / "_toc.yml")
 
 

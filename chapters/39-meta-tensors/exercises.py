@@ -142,7 +142,7 @@ class Separable(Exercise):
             return 2 * n * n * channels * k * k + 2 * n * n * out * channels
     """
     reason = """
-        The ratio is 1/out + 1/k², about a ninth for a 3 × 3 window and many channels. That's what small networks for
+        The ratio is 1/out + 1/k², about a ninth for a window of 3 and many channels. That's what small networks for
         phones are made of.
     """
     wrong = [
@@ -362,8 +362,8 @@ class HuntInTheFake(BugHunt):
 
     `kernel(x)` returns `x[::2].clone(memory_format=torch.contiguous_format)`, for an `x` of one or more dimensions
     and of any dtype. Its fake gets a tensor on meta, and must return one with the shape, dtype, strides and device that
-    the kernel's result would have on meta. Four people wrote the fake, and each made one mistake. Write `test(fake)`: it
-    passes on the right version and fails on each of theirs.
+    the kernel's result would have on meta. Four people wrote the fake, and each made one mistake. Write
+    `test(fake)`: it passes on the right version and fails on each of theirs.
     """
 
     idea = "Break it"
@@ -378,7 +378,8 @@ class HuntInTheFake(BugHunt):
     """
     hints = [
         "Which numbers of rows does the stub try? What happens to the odd ones?",
-        "Three more things describe a tensor besides its shape. Compare them all, and try a dtype that isn't the default.",
+        "Three more things describe a tensor besides its shape. Compare them all, and try another dtype than the "
+        "default.",
         "One of the four goes wrong only where the argument doesn't lie row after row. Try a transposed one.",
     ]
     solution = """
@@ -400,8 +401,9 @@ class HuntInTheFake(BugHunt):
                 assert made.stride() == real.stride()
     """
     reason = """
-        Rounding, dtype, strides and device: a test that compares all four, on an odd number of rows, an unusual dtype and an
-        unusual layout, finds what people get wrong. That's what `opcheck` does with the arguments that you give it.
+        Rounding, dtype, strides and device: a test that compares all four, on an odd number of rows, an unusual dtype
+        and an unusual layout, finds what people get wrong. That's what `opcheck` does with the arguments that you
+        give it.
     """
     wrong = [
         Wrong(
@@ -446,4 +448,4 @@ class HuntInTheFake(BugHunt):
         """its result is on the cpu"""
         return torch.empty((x.shape[0] + 1) // 2, *x.shape[1:], dtype=x.dtype)
 
-    bugs = [rounds_down, forgets_dtype, keeps_order, on_the_cpu]  # noqa: RUF012
+    bugs = [rounds_down, forgets_dtype, keeps_order, on_the_cpu]

@@ -161,8 +161,8 @@ cdef void release(void* address, size_t nbytes) noexcept:
 
 
 # ---------------------------------------------------------------- who watches
-cdef object watcher = None              # while a history is recorded (cpu/memory.py): watcher(address, bytes), negative when they
-                                        # are given back
+# While a history is recorded (cpu/memory.py): watcher(address, bytes), negative when they are given back.
+cdef object watcher = None
 cdef size_t memory_limit = 0            # bytes that may be in use; 0: as many as there are
 cdef object explain_limit = None        # a function that writes the message for a request that goes beyond it
 

@@ -3,12 +3,9 @@
 All are an allocation and a fill. What they share, their arguments and `out`, is in
 factories.pyx.
 """
-from cpython.float cimport PyFloat_CheckExact
-from cpython.long cimport PyLong_CheckExact
-
 from tensorlab._core.dispatch.dispatch cimport run_1, run_2, run_3, run_4, run_5
 from tensorlab._core.dispatch.op cimport Op
-from tensorlab._core.dispatch.operands cimport as_number, number_dtype
+from tensorlab._core.dispatch.operands cimport number_dtype
 from tensorlab._core.dtypes cimport NO_DTYPE, default_float, dtype_code, dtype_object
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, ssize
 from tensorlab._core.tensor cimport TensorBase, pending_tensor

@@ -1,13 +1,12 @@
 """Tensors that follow a rule: arange, linspace, logspace, eye."""
-from cpython.float cimport PyFloat_Check, PyFloat_CheckExact
-from cpython.long cimport PyLong_CheckExact
+from cpython.float cimport PyFloat_Check
 from libc.math cimport ceil, isfinite, isnan, pow
 from libc.stdint cimport int64_t
 
 cimport tensorlab._core.loops.c_math as c_math
 from tensorlab._core.dispatch.dispatch cimport run_4, run_5, run_6
 from tensorlab._core.dispatch.op cimport Op
-from tensorlab._core.dispatch.operands cimport as_number, check_fits, write_number
+from tensorlab._core.dispatch.operands cimport check_fits, write_number
 from tensorlab._core.dispatch.out_argument cimport warn_of_resizing
 from tensorlab._core.dtypes cimport (
     FLOAT32, FLOAT64, FLOATING, INT64, INTEGRAL, MAX_ITEMSIZE, default_float, dtype_code,

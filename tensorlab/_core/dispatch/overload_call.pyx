@@ -1,4 +1,4 @@
-"""How an op is called by PyTorch's schema, and how a call of it is told to `__torch_dispatch__`: the fast half of overloads.py."""
+"""How an op is called by PyTorch's schema, and how `__torch_dispatch__` is told of a call: the fast half of overloads.py."""
 cimport cython
 
 from tensorlab._core.dispatch.op cimport Op

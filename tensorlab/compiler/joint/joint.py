@@ -29,9 +29,9 @@ from tensorlab.compiler.joint.interpreter import (
     is_write,
     leaves_of,
     map_leaves,
-    map_nodes,
     new_on_meta,
     on_meta,
+    run_by,
 )
 from tensorlab.compiler.joint.memory import KEPT, is_one_to_one
 from tensorlab.compiler.joint.partition import partition

@@ -3,7 +3,7 @@
 import math
 
 from tensorlab.compiler.lowering.c_types import STORED, c_type, loaded, stored
-from tensorlab.compiler.lowering.index_maps import NoMap, merge_all, op_name
+from tensorlab.compiler.lowering.index_maps import NoMap, merge_all
 from tensorlab.compiler.lowering.loop_ir import Declare, Kept, Load, Loop, Store
 from tensorlab.compiler.lowering.rows import BLOCK, MOST_BLOCKS
 from tensorlab.compiler.lowering.values import dtype_of

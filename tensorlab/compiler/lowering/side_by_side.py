@@ -24,12 +24,10 @@ from tensorlab.compiler.lowering.c_types import (
     c_type,
     is_floating,
     literal,
-    stored,
 )
 from tensorlab.compiler.lowering.loop_ir import Declare, Kept, Loop, Store
 from tensorlab.compiler.lowering.row_kernels import RowWriter
 from tensorlab.compiler.lowering.stages import WORDS
-from tensorlab.compiler.lowering.values import dtype_of
 
 FEWEST = 16  # rows that fill a vector
 SHORT = 48  # elements of a row, of which RowWriter would fill few vectors

@@ -84,8 +84,8 @@ cdef bint scatter_loop(word* x, const int64_t* index, word* flat, ssize n, ssize
     return good
 
 
-cdef bint add_loop(element* x, const int64_t* index, element* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
-                   ssize dim_stride, ssize bound) noexcept nogil:
+cdef bint add_loop(element* x, const int64_t* index, element* flat, ssize n, ssize x_stride, ssize index_stride,
+                   ssize flat_stride, ssize dim_stride, ssize bound) noexcept nogil:
     cdef ssize i = 0
     cdef uint64_t p, q, r, s, size = <uint64_t>bound
     cdef element a, b, c, d
