@@ -3,6 +3,8 @@
 All are an allocation and a fill. What they share, their arguments and `out`, is in
 factories.pyx.
 """
+from cpython.float cimport PyFloat_CheckExact
+
 from tensorlab._core.dispatch.dispatch cimport run_1, run_2, run_3, run_4, run_5
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport number_dtype
