@@ -77,6 +77,21 @@ def test_it_is_the_accelerator(lab):
         torch.accelerator.set_device_index(1)
 
 
+def test_programs_find_it_in_the_package_and_draw_the_same_numbers(lab):
+    assert torch.get_device_module() is torch.lab is lab
+    assert (torch.lab.is_available(), torch.lab.device_count(), torch.lab.current_device()) == (
+        True,
+        1,
+        0,
+    )
+    torch.lab.manual_seed(3)
+    state = torch.lab.get_rng_state()
+    there = torch.rand(3, device="lab")
+    torch.lab.set_rng_state(state)
+    assert torch.rand(3).tolist() == there.cpu().tolist()
+    torch.lab.synchronize()
+
+
 def test_an_op_without_a_kernel_says_so_once(lab):
     lab.BACKEND.has_warned = False
     x = torch.arange(4.0).lab()
@@ -259,8 +274,8 @@ def test_what_contradicts_itself_is_refused():
         register_kernels("nowhere", {})
     with pytest.raises(TypeError, match="an op is needed, such as ops.aten.mm"):
         register_kernels("lab", {"mm": None})
-    with pytest.raises(RuntimeError, match="there is no module for 'lab'"):
-        get_device_module()
+    with pytest.raises(RuntimeError, match="there is no module for 'xla'"):
+        get_device_module("xla")
     assert get_device_module("cpu") is torch.cpu
     with pytest.raises(
         RuntimeError, match="memory of the cpu is pinned, and the tensor is on lab:0"

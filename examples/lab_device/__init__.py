@@ -13,14 +13,32 @@ Its parts:
     backend.py      what tensorlab asks of a device, made of these
 """
 
+import sys
+
 import tensorlab
 from lab_device.backend import Backend
 from lab_device.kernels import make_kernels
 from lab_device.races import RaceError
 from tensorlab.utils import generate_methods_for_privateuse1_backend, rename_privateuse1_backend
-from tensorlab.utils.backend_registration import register_backend, register_kernels
+from tensorlab.utils.backend_registration import (
+    _register_device_module,
+    register_backend,
+    register_kernels,
+)
 
-__all__ = ["BACKEND", "RaceError", "settings", "timeline"]
+__all__ = [
+    "BACKEND",
+    "RaceError",
+    "current_device",
+    "device_count",
+    "get_rng_state",
+    "is_available",
+    "manual_seed",
+    "set_rng_state",
+    "settings",
+    "synchronize",
+    "timeline",
+]
 
 BACKEND = Backend()
 settings = BACKEND.settings  # .latency: seconds that each kernel takes longer; .finds_races
@@ -37,3 +55,41 @@ def timeline():
     """
     tensorlab.accelerator.synchronize()
     return BACKEND.take_log()
+
+
+# ---------------------------------------------------------------- what programs ask of tensorlab.lab
+def is_available():
+    """True: it is a part of this process."""
+    return True
+
+
+def device_count():
+    """One device."""
+    return 1
+
+
+def current_device():
+    """Number 0."""
+    return 0
+
+
+def synchronize(device=None):
+    """Wait until all streams have done their work."""
+    BACKEND.synchronize(None)
+
+
+# Random numbers are drawn on the cpu and copied here, so that they are the same in both places.
+manual_seed = tensorlab.manual_seed
+
+
+def get_rng_state(device="lab"):
+    """The state of the generator that the device draws from."""
+    return tensorlab.get_rng_state()
+
+
+def set_rng_state(state, device="lab"):
+    """Put it back."""
+    tensorlab.set_rng_state(state)
+
+
+_register_device_module("lab", sys.modules[__name__])
