@@ -1,4 +1,4 @@
-"""The example device in examples/lab_device: it trains, its queues have an order, a race is found,
+"""The example device in chapters/42-allocators-and-devices/lab_device.py: it trains, its queues have an order, a race is found,
 memory is reused.
 """
 
@@ -13,19 +13,19 @@ import tensorlab as torch
 from tensorlab import nn
 from tensorlab.utils.data import DataLoader, TensorDataset
 
-ROOT = Path(__file__).resolve().parents[1]
+FOLDER = Path(__file__).resolve().parents[1] / "chapters" / "42-allocators-and-devices"
 
 
 @pytest.fixture(scope="module")
 def lab():
     """The package; what it registers stays registered in this process."""
-    sys.path.insert(0, str(ROOT / "examples"))
+    sys.path.insert(0, str(FOLDER))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             import lab_device
     finally:
-        sys.path.remove(str(ROOT / "examples"))
+        sys.path.remove(str(FOLDER))
     yield lab_device
     lab_device.settings.latency = 0.0
 

@@ -6,19 +6,19 @@ graphics card's.
 
 Its parts:
 
-    memory.py       blocks of bytes that the processor's kernels can't reach, and a caching allocator for them
-    queues.py       streams: threads that do what is put into them, one after the other; events; a log with times
-    races.py        who wrote and read a block, and whether one of them may be too early
-    kernels.py      what runs there: NumPy on those bytes, and a product of matrices in Cython
-    backend.py      what tensorlab asks of a device, made of these
+    lab_memory.py   blocks of bytes that the processor's kernels can't reach, and a caching allocator for them
+    lab_queues.py   streams: threads that do what is put into them, one after the other; events; a log with times
+    lab_races.py    who wrote and read a block, and whether one of them may be too early
+    lab_kernels.py  what runs there: NumPy on those bytes, and a product of matrices in Cython
+    lab_backend.py  what tensorlab asks of a device, made of these
 """
 
 import sys
 
 import tensorlab
-from lab_device.backend import Backend
-from lab_device.kernels import make_kernels
-from lab_device.races import RaceError
+from lab_backend import Backend
+from lab_kernels import make_kernels
+from lab_races import RaceError
 from tensorlab.utils import generate_methods_for_privateuse1_backend, rename_privateuse1_backend
 from tensorlab.utils.backend_registration import (
     _register_device_module,

@@ -9,7 +9,7 @@ numbers = itertools.count()
 
 
 class Event:
-    """A mark in a stream. `clock` says what is known to be done when it is reached (races.py)."""
+    """A mark in a stream. `clock` says what is known to be done when it is reached (lab_races.py)."""
 
     def __init__(self, clock):
         self.reached = threading.Event()

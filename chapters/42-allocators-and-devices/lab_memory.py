@@ -23,7 +23,7 @@ class Block:
     def __init__(self, allocator, array, nbytes, stream):
         self.allocator, self.array, self.nbytes, self.stream = allocator, array, nbytes, stream
         self.others = set()  # streams besides its own that use it
-        self.last_write, self.reads = None, {}  # for races.py
+        self.last_write, self.reads = None, {}  # for lab_races.py
 
     def __del__(self):
         self.allocator.release(self)

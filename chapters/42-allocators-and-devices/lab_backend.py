@@ -8,9 +8,9 @@ import warnings
 
 import numpy
 
-from lab_device import races
-from lab_device.memory import Allocator
-from lab_device.queues import Stream
+import lab_races as races
+from lab_memory import Allocator
+from lab_queues import Stream
 
 
 class Backend:
