@@ -6,9 +6,8 @@ import threading
 import types
 import warnings
 
-import numpy
-
 import lab_races as races
+import numpy
 from lab_memory import Allocator
 from lab_queues import Stream
 
@@ -99,7 +98,7 @@ class Backend:
         waited_for = self.streams if stream is None else [stream]
         for one in waited_for:
             one.synchronize()
-        for one in self.streams:  # all that is done is before whatever any stream does next
+        for one in self.streams:  # what is done is before anything that a stream does next
             for other in waited_for:
                 one.clock[other] = max(one.clock.get(other, 0), other.clock[other])
 

@@ -15,10 +15,11 @@ Its parts:
 
 import sys
 
-import tensorlab
 from lab_backend import Backend
 from lab_kernels import make_kernels
 from lab_races import RaceError
+
+import tensorlab
 from tensorlab.utils import generate_methods_for_privateuse1_backend, rename_privateuse1_backend
 from tensorlab.utils.backend_registration import (
     _register_device_module,

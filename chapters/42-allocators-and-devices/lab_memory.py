@@ -30,7 +30,7 @@ class Block:
 
 
 class Allocator:
-    """Hands out blocks, those first that are free already."""
+    """Gives blocks, those first that are free already."""
 
     def __init__(self):
         self.free = collections.defaultdict(list)  # (stream, size): arrays

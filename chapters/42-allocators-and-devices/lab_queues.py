@@ -50,7 +50,7 @@ class Stream:
                 self.log.append((self.number, name, start, time.perf_counter()))
 
     def put(self, name, function):
-        """Let a function run after all that is in the stream."""
+        """Let a function run after everything that is in the stream."""
         self.clock[self] += 1
         self.work.put((name, function))
 

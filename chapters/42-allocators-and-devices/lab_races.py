@@ -4,7 +4,7 @@ another may still be reading.
 Each stream counts its kernels, and knows of each other stream up to which one it has waited: a
 vector clock (L. Lamport, Time, clocks, and the ordering of events in a distributed system,
 1978; as vectors F. Mattern, 1988). A kernel may use a block if its stream has waited for the
-kernel that wrote it, wherever that ran, and may write it if it has waited for all that read it.
+kernel that wrote it, wherever that ran, and may write it if it has waited for each kernel that read it.
 """
 
 
