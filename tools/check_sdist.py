@@ -16,12 +16,8 @@ from pathlib import Path
 
 QUICK = [
     *("tests/test_architecture.py", "tests/test_build.py", "tests/test_publishing.py"),
-    *(
-        "tests/test_names.py",
-        "tests/core",
-        "tests/nn/test_container.py",
-        "tests/learn/test_classes.py",
-    ),
+    *("tests/test_names.py", "tests/core/test_layout.py", "tests/nn/test_container.py"),
+    "tests/book/test_messages.py",
 ]
 
 
