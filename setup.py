@@ -398,24 +398,6 @@ def capability_builds(compiler, extensions, flags, link_flags):
     return builds
 
 
-def translate(extension, folder):
-    """Let Cython translate a module, if it has to; returns its C files, and what they were made of.
-
-    It runs in a process of its own, since Cython is a Python program that keeps one processor busy.
-    """
-    from Cython.Build import cythonize
-
-    (made,) = cythonize(
-        [extension],
-        build_dir=folder,
-        compiler_directives=choose_directives(),
-        show_all_warnings=False,
-        quiet=True,
-        shared_utility_qualified_name=SHARED if makes_wheel() else None,
-    )
-    return made.sources, made.depends
-
-
 def shared_module(folder, flags, link_flags):
     """Return the module with what Cython would else write into each of the others."""
     source = Path(folder, "_cyutility.c")
@@ -487,10 +469,14 @@ class BuildExtensions(build_ext):
         for extension in self.extensions:
             extension.extra_compile_args = [*flags, *more_flags.get(extension.name, [])]
             extension.extra_link_args = link_flags
+        sys.path.insert(0, str(ROOT / "tools"))  # the processes that are started have it too
+        from cython_translation import translate
+
+        options = build_dir, choose_directives(), SHARED if makes_wheel() else None
         with ProcessPoolExecutor(self.parallel) as translators:
 
             def build(extension):
-                found = translators.submit(translate, extension, build_dir).result()
+                found = translators.submit(translate, extension, *options).result()
                 extension.sources, extension.depends = found
                 if extension.name in loops:
                     header = loops[extension.name]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -106,7 +107,7 @@ def small_checkout(folder, *modules):
     (folder / "pyproject.toml").write_text(
         '[project]\nname = "x"\nversion = "1"\ndynamic = ["readme"]\n'
     )
-    for name in ("setup.py", "tensorlab/_core/loops/scalar.py"):
+    for name in ("setup.py", "tools/cython_translation.py", "tensorlab/_core/loops/scalar.py"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     for module in modules:
@@ -157,6 +158,21 @@ def test_builds_for_newer_processors_are_made_once(tmp_path):
     first = built()
     assert {"ops", "tensorlab"} < {path.parent.name for path in first}
     assert built() == first
+
+
+def test_pip_can_build_though_it_runs_setup_without_making_it_a_module(tmp_path):
+    small_checkout(tmp_path, "tensorlab/a.pyx")
+    program = "from setuptools import build_meta; print(build_meta.build_wheel('dist'))"
+    answer = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "TENSORLAB_OPTIMIZE": "0"},
+        capture_output=True,
+        text=True,
+    )
+    assert answer.returncode == 0, answer.stderr[-2000:]
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    assert any(name.startswith("tensorlab/a.") for name in zipfile.ZipFile(wheel).namelist())
 
 
 WRITE_LOOPS = """
