@@ -419,6 +419,8 @@ class BuildExtensions(build_ext):
 
     def finalize_options(self):
         super().finalize_options()
+        if sys.platform == "win32" and self.compiler is None:
+            self.compiler = "mingw32"  # Microsoft's lacks what the sources use of GCC's language
         if self.parallel is None:
             self.parallel = os.cpu_count() or 1
 
