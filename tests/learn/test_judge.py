@@ -66,7 +66,9 @@ def test_an_error_of_the_reader_is_shown_with_the_reader_s_lines_alone(chapter):
         "mine.py, line 3, in helper",
         "    return x.reshape(7)",
     ]
-    assert "ShapeError" in verdict.trace.split("\n")[-1]
+    message, note = verdict.trace.split("\n")[4:]
+    assert "ShapeError" in message
+    assert note == "What to do: tensorlab explain reshape"
     assert "judge.py" not in verdict.trace
     assert "exercises.py" not in verdict.trace
 
