@@ -77,7 +77,8 @@ cdef int raise_clearly(object function, PyObject** arguments, Py_ssize_t count, 
         name, kind = found[1], found[2].rpartition(".")[2]
         if name not in given or type(given[name]).__name__ != kind:
             raise  # another function, which this one called
-        raise TypeError(f"{function.__name__}: argument {name!r} must be a Tensor, not {kind}{uncalled(given[name])}") from None
+        where = function.__name__.removesuffix("_method")  # as in where_method, which is Tensor.where
+        raise TypeError(f"{where}: argument {name!r} must be a Tensor, not {kind}{uncalled(given[name])}") from None
 
 
 cdef inline bint has_further_name(PyObject* names) except -1:
