@@ -75,7 +75,8 @@ cdef object run_recorded(Op op, PyObject** arguments, int n):
     cdef object out
     if op.writes:
         return run_writing(op, arguments, n)
-    if op.recorded_by is not None and thread_state().grad_enabled and is_gradient_wanted(arguments, n):
+    if (op.recorded_by is not None and thread_state().grad_enabled
+            and is_gradient_wanted(arguments, n)):
         return op.recorded_by(*[<object>arguments[i] for i in range(n)])
     out = backend(op, arguments, n)
     if op.is_view:
@@ -358,8 +359,10 @@ cdef object run_binary_inplace(Op op, TensorBase x, object y):
     operands[1] = <PyObject*>y
     # the short cut: nothing is recorded, the memory is ours, and the result fits where x is
     if (not (active_layers and is_seen(operands, 2))
-            and not may_need_grad(x) and x.counter is not None and not x.storage_.guard and op.dtype_rule != COMPARE
-            and not (isinstance(y, TensorBase) and (may_need_grad(<TensorBase>y) or (<TensorBase>y).storage_ is x.storage_))
+            and not may_need_grad(x) and x.counter is not None and not x.storage_.guard
+            and op.dtype_rule != COMPARE
+            and not (isinstance(y, TensorBase) and (may_need_grad(<TensorBase>y)
+                                                    or (<TensorBase>y).storage_ is x.storage_))
             and short_binary(op, x, y, x) is not None):
         bump_version(x)
         return x

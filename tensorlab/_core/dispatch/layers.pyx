@@ -175,7 +175,8 @@ cdef Layer topmost(PyObject** arguments, int n):
     if state.layers != NULL:
         for each in <list>state.layers:
             one = <Layer>each
-            if one.position < state.ceiling and (found is None or one.position > found.position):
+            if one.position < state.ceiling and (
+                    found is None or one.position > found.position):
                 found = one
     if class_layers:
         for i in range(n):
@@ -236,7 +237,8 @@ cdef object handle(Layer layer, Op op, PyObject** arguments, int n):
     cdef bint grad_mode = state.grad_mode
     state.ceiling = layer.position
     if layer.is_of_class:
-        call.layer, call.arguments, call.n, call.outer = <PyObject*>layer, arguments, n, <Handled*>outer
+        call.layer, call.arguments, call.n = <PyObject*>layer, arguments, n
+        call.outer = <Handled*>outer
         state.handled = &call
     if layer.position < AUTOGRAD:
         set_grad_mode(False)

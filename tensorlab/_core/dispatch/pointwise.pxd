@@ -20,7 +20,8 @@ cdef TensorBase short_binary(Op op, object a, object b, TensorBase out)
 cdef inline void* short_cut(Op op, TensorBase x) noexcept:
     """The loop, if x is small, contiguous and of a type that is computed and returned as it is."""
     if x.is_contiguous_ and x.numel_ <= SMALL_CALL and x.storage_.device == ON_CPU:
-        return op.loops[x.dtype_]           # half types have none; under the rule INT_TO_FLOAT integers have none, either
+        # half types have no loop; under the rule INT_TO_FLOAT integers have none, either
+        return op.loops[x.dtype_]
     return NULL
 
 

@@ -98,16 +98,17 @@ cdef int compute_elsewhere(Op op, TensorBase out, PyObject** operands, int n, bi
     """On meta the layout is the result. A registered device has a kernel of its own, or the op runs on the cpu."""
     cdef PyObject* here[MAX_OPERANDS]
     cdef TensorBase stage
-    cdef list kept
+    cdef list arguments, kept
     cdef int device = out.storage_.device, k
     if device == ON_META:
         return 0
-    if op.kernels[device] is not None and (
-            op.kernels[device](out, *[<object>operands[k] for k in range(n)]) is not NotImplemented):
+    arguments = [<object>operands[k] for k in range(n)]
+    kernel = op.kernels[device]
+    if kernel is not None and kernel(out, *arguments) is not NotImplemented:
         return 0
     note_fallback(device, op.name)
-    kept = [moved(<TensorBase>operands[k], ON_CPU) if isinstance(<object>operands[k], TensorBase) else <object>operands[k]
-            for k in range(n)]
+    kept = [moved(<TensorBase>one, ON_CPU) if isinstance(one, TensorBase) else one
+            for one in arguments]
     for k in range(n):
         here[k] = <PyObject*>kept[k]
     stage = staged(out)
