@@ -330,6 +330,13 @@ def explain(came, truth, places, caller, about):
 
 
 # ---------------------------------------------------------------- a kernel
+BROADCAST = {  # number of a try: sizes of out, x and y
+    2: ((2, 3), (2, 1), (3,)),
+    7: ((2, 3, 2), (3, 2), (2,)),
+    12: ((2, 1, 3), (2, 1, 1), ()),
+}
+
+
 def random_layout(sizes, offset):
     """Return (offset, sizes, strides) of a tensor whose dimensions lie in memory in any order, and where it ends."""
     strides, step = [0] * len(sizes), random.choice([1, 1, 2])
@@ -396,7 +403,9 @@ class AddKernel(Exercise):
                 return offset + sum(i * step for i, size, step in steps if size != 1)
 
             def read(one, index):
-                return one if isinstance(one, (int, float)) else memory[position(one, index)]
+                if isinstance(one, (int, float)):
+                    return one
+                return memory[position(one, index)]
 
             for index in itertools.product(*map(range, out[1])):
                 memory[position(out, index)] = read(x, index) + read(y, index)
@@ -444,7 +453,8 @@ class AddKernel(Exercise):
                     return offset + sum(i * step for i, size, step in steps if size != 1)
 
                 for index in itertools.product(*map(range, out[1])):
-                    memory[position(out, index)] = memory[position(x, index)] + memory[position(y, index)]
+                    first, second = memory[position(x, index)], memory[position(y, index)]
+                    memory[position(out, index)] = first + second
             """,
             says="a plain number",
             why="In `x + 1` the kernel is given the 1 as it is.",
@@ -481,11 +491,13 @@ class AddKernel(Exercise):
                 out, x, y = [(7 * k + 1, (2, 3), (3, 1)) for k in random.sample(range(3), 3)]
                 end = 24
             else:
-                narrow = shrunk if kind == "broadcast" else tuple
-                x, end = random_layout(
-                    narrow(sizes) if number != 2 else (2, 1), random.randint(0, 3)
-                )
-                y, end = random_layout(narrow(sizes) if number != 2 else (3,), end + 1)
+                x_sizes, y_sizes = sizes, sizes
+                if kind == "broadcast":
+                    x_sizes, y_sizes = shrunk(sizes), shrunk(sizes)
+                if number in BROADCAST:
+                    sizes, x_sizes, y_sizes = BROADCAST[number]
+                x, end = random_layout(x_sizes, random.randint(0, 3))
+                y, end = random_layout(y_sizes, end + 1)
                 out, end = random_layout(sizes, end + 2)
             if number == 1:
                 x, y, out, end = (1, (2, 3), (1, 2)), (8, (2, 3), (6, 2)), (21, (2, 3), (1, 3)), 30
