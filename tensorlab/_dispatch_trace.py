@@ -18,6 +18,7 @@ from tensorlab._core.dispatch.dispatch_hooks import CLASSES, ModeLayer, hooked_t
 from tensorlab._core.dispatch.layers import Layer, entered_layers
 from tensorlab._core.dispatch.overloads import overload_of
 from tensorlab._core.dispatch.overrides import pop_mode, push_mode
+from tensorlab._core.state.devices import device_names
 from tensorlab._core.tensor import TensorBase
 
 SHORT = {"float": "f", "uint": "u", "int": "i", "bfloat": "bf", "bool": "b"}
@@ -57,11 +58,22 @@ class _Hear:
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        self.trace.wrap_layers()  # one that was entered in the block may lie above `_Above`
         name = getattr(func, "__name__", str(func))
         if name == "__get__":
             name = getattr(func.__self__, "__name__", None) or func.__self__.fget.__name__
         with self.trace.step("public", f"{name}({described([*args, *kwargs.values()])})"):
             return func(*args, **kwargs)
+
+
+def kernel_of(op, result, arguments):
+    """Where a call was computed: an op without a kernel for a device runs on the cpu."""
+    device = next((one.device for one in tensors_of([result, *arguments])), None)
+    if device is None or device.type in ("cpu", "meta"):
+        return f"kernel on {device or 'cpu'}"
+    own = op.functional or op
+    kernel = own.kernels[device_names().index(device.type)]
+    return f"kernel on {device}" if kernel or own.is_view else f"kernel on cpu, for {device}"
 
 
 class _Above(Layer):
@@ -92,8 +104,7 @@ class _Below(Layer):
     def call(self, op, arguments):
         with self.trace.step("kernel", "") as event:
             result = op(*arguments)
-            device = next((one.device for one in tensors_of([result, *arguments])), "cpu")
-            event.label = "below autograd" if event.children else f"kernel on {device}"
+            event.label = "below autograd" if event.children else kernel_of(op, result, arguments)
             return result
 
 

@@ -18,4 +18,5 @@ def __getattr__(name):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from tensorlab._core.dispatch.overloads import namespace
 
-    return namespace(name)
+    globals()[name] = namespace(name)
+    return globals()[name]
