@@ -331,7 +331,14 @@ class TreeSpec:
 
 
 LEAF = TreeSpec(None, None)
-LeafSpec = treespec_leaf = lambda: LEAF
+
+
+def treespec_leaf():
+    """Return the structure of a leaf."""
+    return LEAF
+
+
+LeafSpec = treespec_leaf
 
 
 # ---------------------------------------------------------------- apart, and together again

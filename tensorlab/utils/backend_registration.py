@@ -46,6 +46,7 @@ from tensorlab.ops.tensor_info import device_memory
 __all__ = [
     "device_memory",
     "generate_methods_for_privateuse1_backend",
+    "get_device_module",
     "register_backend",
     "register_kernels",
     "rename_privateuse1_backend",
