@@ -96,6 +96,16 @@ FAMILIES = {
               "_core/dispatch/schema.py _core/dispatch/facets.py _core/dispatch/layers.pyx "
               "_core/dispatch/recorder.py _core/dispatch/pointwise.p[xy][dx]",
               [*OPS, "tests/core"]),
+    "extension": ("_core/dispatch/overloads.py _core/dispatch/overload_call.pyx _core/dispatch/dispatch_hooks.pyx "
+                  "library/*.py utils/_pytree.py utils/_python_dispatch.py utils/cython_extension.py "
+                  "utils/flop_counter.py _subclasses/*.py _dispatch_trace.py",
+                  ["tests/library", "tests/utils/test_pytree.py", "tests/utils/test_python_dispatch.py",
+                   "tests/utils/test_cython_extension.py", "tests/utils/test_flop_counter.py",
+                   "tests/test_fake_tensors.py", "tests/test_dispatch_trace.py", "tests/fx/test_pytree.py"]),
+    "devices": ("_streams.py accelerator.py cpu/*.py utils/backend_registration.py viz/memory.py "
+                "viz/timeline.py",
+                ["tests/test_lab_device.py", "tests/test_memory_history.py", "tests/test_devices.py",
+                 "tests/core/test_devices.py"]),
     "engine": ("_core/engine/engine.pyx _core/engine/graph_task.pyx _core/engine/backward.pyx "
                "_core/graph/accumulate_grad.pyx "
                "autograd/grad_mode.py autograd/functional.py autograd/calls.py autograd/check.py autograd/gradcheck.py "
