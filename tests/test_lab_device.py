@@ -8,9 +8,11 @@ import warnings
 from pathlib import Path
 
 import pytest
+from tensorlab._core.state.devices import set_accelerator
 
 import tensorlab as torch
 from tensorlab import nn
+from tensorlab.utils import backend_registration
 from tensorlab.utils.data import DataLoader, TensorDataset
 
 FOLDER = Path(__file__).resolve().parents[1] / "chapters" / "42-allocators-and-devices"
@@ -27,7 +29,17 @@ def lab():
     finally:
         sys.path.remove(str(FOLDER))
     yield lab_device
-    lab_device.settings.latency = 0.0
+    take_away(torch.Tensor, "lab", "is_lab")  # the device itself stays registered
+    take_away(nn.Module, "lab")
+    take_away(nn.utils.rnn.PackedSequence, "lab", "is_lab")
+    take_away(torch, "lab")
+    backend_registration.RENAMED.clear()
+    set_accelerator(None)
+
+
+def take_away(place, *names):
+    for name in names:
+        delattr(place, name)
 
 
 @pytest.fixture(autouse=True)

@@ -239,8 +239,8 @@ OPS_AND_MODULES = [
     Bug(
         "the smallest of several ignores nan",
         "tensorlab/ops/indexing/scatter_reduce.pyx",
-        "        if value < x[at] or value != value:",
-        "        if value < x[at]:",
+        "    return value if value < so_far or value != value else so_far",
+        "    return value if value < so_far else so_far",
     ),
 ]
 

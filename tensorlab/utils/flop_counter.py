@@ -114,8 +114,8 @@ def register_flop_formula(targets, get_raw=False):
         `out_shape`
 
     >>> import tensorlab
-    >>> @register_flop_formula(tensorlab.ops.aten.cumsum)
-    ... def cumsum_flops(x, dim, dtype=None, *, out_shape):
+    >>> @register_flop_formula(tensorlab.ops.aten.cumprod)
+    ... def cumprod_flops(x, dim, dtype=None, *, out_shape):
     ...     return x[dim]
     """
 

@@ -109,7 +109,7 @@ def allocator_of(int device):
 
 def note_fallback(int device, str op):
     """Tell a device that an op has no kernel there."""
-    note = getattr(allocators[device], "fell_back", None)
+    note = getattr(allocators[device & ~SHELL], "fell_back", None)      # a shell is refused later
     if note is not None:
         note(op)
 

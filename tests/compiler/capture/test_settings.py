@@ -252,6 +252,10 @@ HARMLESS = {
     "set_crc32_options": "of files; serialization is refused",
     "set_tensor_class": "called once, by the package itself",
     "set_default": "behind set_default_device",
+    "set_stream": "of devices with queues; a compiled function computes on the cpu",
+    "set_device_index": "there is one accelerator",
+    "set_device_idx": "there is one accelerator",
+    "set_per_process_memory_fraction": "an allocation fails or doesn't; it changes no result",
     "set_threads": "behind set_num_threads",
 }
 LEFT_OUT = ("tensorlab.learn", "tensorlab.cli", "tensorlab.viz", "tensorlab.datasets")
