@@ -13,6 +13,7 @@ import contextlib
 from tensorlab._core.dispatch import dispatch_hooks
 from tensorlab._core.dispatch.facets import Facet
 from tensorlab._core.dispatch.overloads import OpOverload
+from tensorlab._core.state.devices import device_names
 from tensorlab.errors import NoDataError
 from tensorlab.library.definitions import NAME, Definition, caller_line, definition_of, split_name
 
@@ -149,6 +150,8 @@ def register_for(definition, device, function, allow_override=False):
             f"register a kernel once"
         )
     definition.kernels[device] = function
+    if device in device_names() and device != "cpu":  # it may be younger than the op
+        definition.op.kernel_on(device)(definition.compute)
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from tensorlab._core.state.devices import register_device
 
 import tensorlab as torch
 from tensorlab import Tensor, fx, library
@@ -74,6 +75,19 @@ def make_mixed():
     return mixed
 
 
+class Bytes:
+    """The memory of a device."""
+
+    def allocate(self, nbytes):
+        return np.zeros(nbytes, dtype=np.uint8)
+
+    def read(self, memory):
+        return memory
+
+    def write(self, memory, data):
+        memory[: len(data)] = np.frombuffer(data, dtype=np.uint8)
+
+
 def doubles(*size):
     return torch.rand(size, dtype=torch.float64).requires_grad_()
 
@@ -121,6 +135,33 @@ def test_compiled_it_is_one_step_with_its_gradient():
         (got,) = torch.autograd.grad(compiled(x), x)
         (expected,) = torch.autograd.grad(f(x), x)
         torch.testing.assert_close(got, expected)
+
+
+@pytest.mark.parametrize(
+    ("fake", "said"),
+    [
+        (
+            lambda x: x.new_empty(x.shape),
+            r"\(3, 6\), \(6, 1\), tensorlab.float32",
+        ),  # it read past the end
+        (lambda x: x.new_empty(1, 3).T, r"\(3, 1\), \(1, 1\), tensorlab.float32"),
+        (
+            lambda x: x.new_empty((3, 2), dtype=torch.float64),
+            r"\(3, 2\), \(2, 1\), tensorlab.float64",
+        ),
+        (lambda x: x.new_empty(2, 3).T, r"\(3, 2\), \(1, 3\), tensorlab.float32"),
+    ],
+)
+def test_a_fake_that_lies_is_found_when_its_op_is_compiled(fake, said):
+    @custom_op("test::first_columns", mutates_args=())
+    def first_columns(x: Tensor) -> Tensor:
+        return torch.from_numpy(x.numpy()[:, :2].copy())
+
+    first_columns.register_fake(fake)
+    with pytest.raises(
+        RuntimeError, match=rf"test::first_columns: its kernel(.|\n)*its fake said \({said}"
+    ):
+        torch.compile(lambda x: first_columns(x) * 2 + 1)(torch.ones(3, 6))
 
 
 def test_modes_meta_fx_pickle_and_copies_know_it():
@@ -176,6 +217,18 @@ def test_each_device_has_its_function():
         lib.define("nowhere(Tensor x) -> Tensor")
         with pytest.raises(NotImplementedError, match=r"no kernel for cpu \(it has: none at all\)"):
             torch.ops.test.nowhere(torch.ones(1))
+
+
+def test_a_device_may_be_younger_than_the_op():
+    @custom_op("test::here", mutates_args=(), device_types="cpu")
+    def here(x: Tensor) -> Tensor:
+        return x + 1
+
+    register_device("younger", Bytes())
+    x = torch.ones(2).to("younger")
+    here.register_kernel("younger", lambda x: x + 2)
+    assert here(x).cpu().tolist() == [3.0, 3.0]
+    assert here(torch.ones(2)).tolist() == [2.0, 2.0]
 
 
 def test_an_op_that_writes_counts_the_write_and_is_compiled_rightly():

@@ -7,6 +7,7 @@ from tensorlab._core.dispatch.facets import reads_values
 from tensorlab._core.dispatch.op import REGISTRY
 from tensorlab._core.tensor import Size, TensorBase
 from tensorlab.autograd.grad_mode import no_grad
+from tensorlab.errors import ShapeError
 from tensorlab.fx import Graph
 from tensorlab.ops.creation import empty_strided
 
@@ -180,4 +181,29 @@ def has_unknown_sizes(call, metas):
         result = call.op(*as_meta(call.arguments))
     except Exception:  # it says itself that it needs values
         return True
-    return [x.shape for x in tensors_in(result)] != [x.shape for x in metas]
+    made = list(tensors_in(result))
+    if "::" in op.name:
+        check_fake(op, made, metas)
+    return [x.shape for x in made] != [x.shape for x in metas]
+
+
+def check_fake(op, made, metas):
+    """Raise unless the fake of a program's op said what its kernel returned: code that is generated for the fake's
+    layout would read other memory.
+    """
+    said, real = ([described(x) for x in results] for results in (made, metas))
+    if said != real:
+        raise ShapeError(
+            f"{op.name}: its kernel returned (shape, strides, dtype) {as_text(real)}, and its fake said "
+            f"{as_text(said)}; let the fake return what the kernel does. library.opcheck finds such mistakes"
+        )
+
+
+def described(x):
+    """(shape, strides, dtype); the stride of a dimension with one element says nothing."""
+    steps = [step if size > 1 else 1 for size, step in zip(x.shape, x.stride(), strict=True)]
+    return tuple(x.shape), tuple(steps if x.numel() else ()), x.dtype
+
+
+def as_text(descriptions):
+    return ", ".join(map(str, descriptions))
