@@ -9,6 +9,7 @@ from tensorlab._core.dispatch.overloads import OpOverload, OpOverloadPacket
 from tensorlab._tensor import Tensor
 from tensorlab.autograd import grad
 from tensorlab.compiler import compile
+from tensorlab.compiler.capture.graph_builder import described
 from tensorlab.errors import NoDataError
 from tensorlab.library.custom_ops import CustomOpDef
 from tensorlab.ops.random_factories import randn_like
@@ -206,10 +207,6 @@ def _to_meta(value):
     )
 
 
-def _described(x):
-    return tuple(x.shape), x.stride(), x.dtype
-
-
 def check_fake(overload, args, kwargs, **_):
     """Meta tensors in, the same shapes, strides and dtypes out; unless the result depends on
     values.
@@ -231,7 +228,7 @@ def check_fake(overload, args, kwargs, **_):
                 f"{overload.name()}: result {k} of its fake is on {one.device}, not on meta"
             )
         for what, fake, true in zip(
-            ("shape", "strides", "dtype"), _described(one), _described(other), strict=True
+            ("shape", "strides", "dtype"), described(one), described(other), strict=True
         ):
             if fake != true:
                 raise OpCheckError(

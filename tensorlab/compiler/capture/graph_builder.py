@@ -200,7 +200,7 @@ def check_fake(op, made, metas):
 
 
 def described(x):
-    """(shape, strides, dtype); the stride of a dimension with one element says nothing."""
+    """(shape, strides, dtype) of a result; strides that no element depends on count as equal."""
     steps = [step if size > 1 else 1 for size, step in zip(x.shape, x.stride(), strict=True)]
     return tuple(x.shape), tuple(steps if x.numel() else ()), x.dtype
 
