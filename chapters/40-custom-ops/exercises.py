@@ -543,7 +543,8 @@ class Audit(Exercise):
                 result = function(*arguments)
                 items = [result, *(result if isinstance(result, list) else [])]
                 written = [k for k, one in enumerate(arguments) if one != before[k]]
-                return written, [k for k, one in enumerate(arguments) if any(one is item for item in items)]
+                shared = [k for k, one in enumerate(arguments) if any(one is i for i in items)]
+                return written, shared
             """,
             says="copies the outer list only",
             why="The copy holds the same inner lists, so nothing ever differs.",
@@ -579,7 +580,8 @@ class Audit(Exercise):
                 result = function(*arguments)
                 items = [result, *(result if isinstance(result, list) else [])]
                 written = [k for k, one in enumerate(arguments) if one != before[k]]
-                return written, [k for k, one in enumerate(arguments) if any(one is item for item in items)]
+                shared = [k for k, one in enumerate(arguments) if any(one is i for i in items)]
+                return written, shared
             """,
             says="once",
             why="A second call sees what the first one has left.",
@@ -694,7 +696,8 @@ class HuntGradients(BugHunt):
         Wrong(
             """
             def test(gradients):
-                grad_x, grad_decay = gradients(torch.ones(2, 4), torch.full((2,), 0.5), torch.ones(2, 4))
+                ones = torch.ones(2, 4)
+                grad_x, grad_decay = gradients(ones, torch.full((2,), 0.5), ones)
                 assert torch.allclose(grad_x, torch.tensor([[1.875, 1.75, 1.5, 1.0]] * 2))
                 assert torch.allclose(grad_decay, torch.full((2,), 4.25))
             """,

@@ -2,7 +2,7 @@
 
 
 def leaky(x, decay):
-    """y[:, t] = x[:, t] + decay * y[:, t - 1], for an array of rows and a factor for each of them."""
+    """y[:, t] = x[:, t] + decay * y[:, t - 1], with a factor for each row."""
     y = x.copy()
     for t in range(1, y.shape[1]):
         y[:, t] += decay * y[:, t - 1]

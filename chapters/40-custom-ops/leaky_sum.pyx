@@ -1,4 +1,4 @@
-"""The leaky sum as an op in Cython: declared, checked, computed and differentiated in one block."""
+"""The leaky sum as an op in Cython: declaration, checks, kernel and derivative in one block."""
 from tensorlab._core.dispatch.dispatch cimport run_2
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64
@@ -13,7 +13,9 @@ ctypedef fused real:
 
 
 # ---------------------------------------------------------------- loop
-cdef int leaky_rows(TensorBase out, TensorBase x, TensorBase decay, real* as_this) except -1:
+cdef int leaky_rows(
+    TensorBase out, TensorBase x, TensorBase decay, real* as_this
+) except -1:
     cdef real* y = <real*>memory_of(out)
     cdef real* values = <real*>memory_of(x)
     cdef real* factors = <real*>memory_of(decay)
@@ -35,7 +37,9 @@ cdef Op LEAKY_SUM = Op("fast::leaky_sum(Tensor x, Tensor decay) -> Tensor")
 @LEAKY_SUM.infer
 def leaky_sum_infer(TensorBase x, TensorBase decay):
     if x.dtype_ not in (FLOAT32, FLOAT64) or decay.dtype_ != x.dtype_:
-        raise TypeError(f"leaky_sum: x is {x.dtype}, decay {decay.dtype}; both must be float32 or float64")
+        raise TypeError(
+            f"leaky_sum: x is {x.dtype}, decay {decay.dtype}; both must be float32 or float64"
+        )
     if x.ndim_ != 2 or decay.ndim_ != 1 or decay.sizes[0] != x.sizes[0]:
         raise ShapeError(
             f"leaky_sum: x is {tuple(x.shape)} and decay is {tuple(decay.shape)}; "

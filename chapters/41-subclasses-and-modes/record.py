@@ -11,7 +11,8 @@ import recording
 def in_pytorch(name):
     """Return a program of the chapter as it runs in PyTorch."""
     text = (HERE / name).read_text(encoding="utf-8")
-    return text.replace("import tensorlab as torch", "import torch")
+    text = text.replace("import tensorlab as torch", "import torch")
+    return text.replace("from tensorlab.", "from torch.")
 
 
 TRACE = """
@@ -33,6 +34,14 @@ torch.cat([y, 2 * y])[0].item()
 import json
 print(json.dumps(LoggingTensor.log))
 """
+BELOW = """
+x = below([[1.0, 2.0], [3.0, 4.0]]).requires_grad_()
+y = (x @ x - 2).relu().sum(1)
+forward = list(BelowTensor.log)
+y.sum().backward()
+import json
+print(json.dumps([forward, x.grad.inner.tolist()]))
+"""
 VERDICTS = """
 import json, torch
 print(json.dumps(verdicts(torch)))
@@ -43,6 +52,7 @@ recording.write(
     {
         "verdicts": recording.run_json(in_pytorch("verdicts.py") + VERDICTS),
         "calls": recording.run_json(in_pytorch("logging_tensor.py") + CALLS),
+        "below": recording.run_json(in_pytorch("below_tensor.py") + BELOW),
         "units": recording.run_json(in_pytorch("unit_tensor.py") + TRACE),
     },
 )

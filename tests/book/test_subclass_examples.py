@@ -52,6 +52,24 @@ def test_logging_changes_no_number_and_no_gradient(logging):
     assert run(logging.logged([0.5, 2.0])) == run(T.tensor([0.5, 2.0]))
 
 
+# ---------------------------------------------------------------- the hook below autograd
+def test_what_runs_below_autograd_is_heard_and_right():
+    program = load("below_tensor")
+    x = program.below([[1.0, 2.0], [3.0, 4.0]]).requires_grad_()
+    y = (x @ x - 2).relu().sum(1)
+    assert program.BelowTensor.log[:3] == [
+        "aten.mm.default",
+        "aten.sub.Tensor",
+        "aten.relu.default",
+    ]
+    y.sum().backward()
+    plain = T.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    (plain @ plain - 2).relu().sum().backward()
+    assert type(x.grad) is program.BelowTensor
+    assert x.grad.inner.tolist() == plain.grad.tolist()
+    assert program.BelowTensor.log.count("aten.mm.default") == 3
+
+
 # ---------------------------------------------------------------- units
 powers = st.dictionaries(st.sampled_from("msk"), st.integers(-3, 3), max_size=3)
 
