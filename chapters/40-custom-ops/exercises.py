@@ -650,7 +650,7 @@ class HuntGradients(BugHunt):
     each of theirs.
     """
 
-    idea = "A gradient of another shape"
+    idea = "A gradient of a different shape"
     stub = """
         def leaky_sum(x, decay):
             columns = [x[:, 0]]
