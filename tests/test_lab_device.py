@@ -1,6 +1,4 @@
-"""The example device in chapters/42-allocators-and-devices/lab_device.py: it trains, its queues have an order, a race is found,
-memory is reused.
-"""
+"""The device of chapter 42: it trains, its queues have an order, a race is found, memory is reused."""
 
 import io
 import sys
@@ -69,6 +67,15 @@ def losses(device):
 
 def test_a_network_learns_what_it_learns_on_the_cpu():
     assert losses("lab") == pytest.approx(losses("cpu"), abs=1e-6)
+
+
+def test_a_gradient_comes_back_to_where_its_tensor_is():
+    x = torch.rand(3, requires_grad=True)
+    (x.to("lab") * 2).sum().backward()
+    assert (str(x.grad.device), x.grad.tolist()) == ("cpu", [2.0] * 3)
+    y = torch.rand(3, device="lab", requires_grad=True)
+    (y.cpu() * 3).sum().backward()
+    assert (str(y.grad.device), y.grad.cpu().tolist()) == ("lab:0", [3.0] * 3)
 
 
 def test_it_is_the_accelerator(lab):

@@ -1,6 +1,7 @@
 """The processor's memory: counted, with the lines that made it, drawn, and limited."""
 
 import gc
+import re
 
 import pytest
 
@@ -112,3 +113,85 @@ def test_pictures_of_memory_calls_and_work():
         "ms",
         "a",
     ]
+
+
+@pytest.mark.parametrize(
+    ("nbytes", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1.0 KiB"),
+        (3 * 2**19, "1.5 MiB"),
+        (2**30, "1.0 GiB"),
+        (2**41, "2.0 TiB"),
+    ],
+)
+def test_bytes_are_spelled_with_a_unit(nbytes, text):
+    assert memory.spelled(nbytes) == text
+
+
+def rectangles(picture):
+    """(x, y, width, height) of each box."""
+    pattern = r'<rect x="([\d.-]+)" y="([\d.-]+)" width="([\d.]+)" height="([\d.]+)"'
+    return [tuple(map(float, one)) for one in re.findall(pattern, picture._repr_svg_())]
+
+
+def test_blocks_are_drawn_where_and_as_large_as_they_are():
+    with MemoryHistory() as history:
+        x = torch.ones(2000)
+        y = torch.ones(1000)
+        del x
+        z = torch.ones(1000)
+    picture = viz.memory(history)
+    (x1, y1, w1, h1), (x2, y2, w2, h2), (x3, y3, w3, h3), *_ = rectangles(picture)
+    assert h1 == pytest.approx(2 * h2, rel=0.02)
+    assert y1 > y2  # the second lies on the first,
+    assert y2 + h2 == pytest.approx(y1, abs=0.3)
+    assert y3 + h3 == pytest.approx(
+        y1 + h1, abs=0.3
+    )  # the third on the ground, where the first was
+    assert x1 < x2 < x3
+    assert x1 + w1 == pytest.approx(
+        x3 - (x2 - x1), abs=0.3
+    )  # it ends one event before the third begins
+    assert x2 + w2 == pytest.approx(x3 + w3, abs=0.3)
+    right = max(one + width for one, _, width, _ in rectangles(picture)[:3])
+    assert right <= picture.width
+    assert picture.height > y1 + h1
+    live = sum(block.nbytes for block in history.live())
+    assert f"{live} bytes still in use" in picture.description
+    lines = str(picture).splitlines()
+    assert len(lines) == 4
+    assert lines[1].split()[:3] == ["1", "3", str(history.blocks[0].nbytes)]
+    assert y is not None
+    assert z is not None
+
+
+def test_work_is_drawn_to_scale_in_its_lane():
+    picture = viz.timeline([(0, "a", 1.0, 2.0), (1, "b", 2.0, 4.0), (0, "c", 3.0, 4.0)])
+    (x1, y1, w1, _), (x2, y2, w2, _), (x3, y3, w3, _) = rectangles(picture)
+    assert w2 == pytest.approx(2 * w1, abs=0.01)
+    assert (y1, y3) == (y1, y1)
+    assert y2 > y1
+    assert x2 == pytest.approx(x1 + w1, abs=0.01)
+    assert x3 == pytest.approx(x1 + 2 * w1, abs=0.01)
+    assert x3 + w3 == pytest.approx(x2 + w2, abs=0.01)
+    assert picture.width > x3 + w3
+    assert picture.height > y2 + 24
+
+
+def test_steps_of_a_call_are_drawn_below_each_other():
+    with torch.overrides.trace_dispatch(file=False) as trace:
+        torch.ones(2, requires_grad=True) * 2
+    picture = viz.calls(trace)
+    boxes = rectangles(picture)
+    assert len(boxes) == 6  # two calls of three steps; autograd's is a label only
+    heights = sorted({y for _, y, _, _ in boxes})
+    assert len(heights) == 3
+    public, op, kernel = boxes[:3]
+    assert public[1] < op[1] < kernel[1]
+    for outer, inner in ((public, op), (op, kernel)):
+        assert outer[0] <= inner[0]
+        assert inner[0] + inner[2] <= outer[0] + outer[2] + 1
+    total = sum(event.seconds for event in trace.calls)
+    assert public[2] == pytest.approx(640 * trace.calls[0].seconds / total, abs=1)

@@ -476,3 +476,35 @@ def test_a_name_is_taken_once_and_a_cell_may_run_again():
         RuntimeError, match="test::sine is defined twice: here, and at .*test_custom_ops"
     ):
         returns("test::sine", lambda x: x)
+
+
+def test_rules_for_transforms_to_come_are_kept_with_the_op():
+    sine = make_sine()
+    rule = sine.register_vmap(lambda info, in_dims, x, factor: (x, in_dims[0]))
+    sine.register_autocast("cpu", torch.bfloat16)
+    facets = sine._opoverload.op.facets
+    assert (facets["batching"], facets["autocast"]) == (rule, ("cpu", torch.bfloat16))
+    assert facets["checks_values"]
+    assert (sine.__name__, sine.__doc__) == ("sine", sine.__wrapped__.__doc__)
+
+
+def test_a_schema_may_be_given_and_must_say_what_is_written():
+    @custom_op("test::store", mutates_args=("out",), schema="(Tensor x, Tensor(a!) out) -> ()")
+    def store(x, out):
+        out.copy_(x)
+
+    out = torch.zeros(2)
+    store(torch.ones(2), out)
+    assert out.tolist() == [1.0, 1.0]
+    with pytest.raises(
+        ValueError, match=r"says that it writes to \['out'\], and mutates_args says \[\]"
+    ):
+        custom_op("test::other", mutates_args=(), schema="(Tensor x, Tensor(a!) out) -> ()")(store)
+
+
+def test_an_optional_result_may_be_missing():
+    with _scoped_library("test", "FRAGMENT") as lib:
+        lib.define("maybe(Tensor x, bool gives) -> (Tensor, Tensor?)")
+        lib.impl("maybe", lambda x, gives: (x + 1, x * 2 if gives else None), "CPU")
+        assert torch.ops.test.maybe(torch.ones(1), False)[1] is None
+        assert torch.ops.test.maybe(torch.ones(1), True)[1].item() == 2.0

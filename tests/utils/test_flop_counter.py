@@ -95,3 +95,34 @@ def test_formulas_of_a_program():
         del op.facets["flops"], flops[op]
     with pytest.raises(TypeError, match="an op is needed, such as ops.aten.mm"):
         register_flop_formula("mm")(by_shape)
+
+
+def test_each_block_counts_anew_and_leaves_no_hooks():
+    net = nn.Linear(2, 3)
+    counter = FlopCounterMode(display=False)
+    for _ in range(2):
+        with counter:
+            net(torch.ones(1, 2))
+        assert counter.get_total_flops() == 12
+    net(torch.ones(1, 2))
+    assert counter.get_total_flops() == 12
+
+
+def test_a_module_that_raised_is_left():
+    class Fails(nn.Module):
+        def forward(self, x):
+            raise ValueError("no")
+
+    with FlopCounterMode(display=False) as counter:
+        with pytest.raises(ValueError, match="no"):
+            Fails()(torch.ones(1))
+        torch.ones(1, 2) @ torch.ones(2, 3)
+    assert set(counter.get_flop_counts()) == {"Global"}
+
+
+def test_attention_of_values_of_another_width_by_hand():
+    q, k, v = torch.randn(2, 5, 4), torch.randn(2, 7, 4), torch.randn(2, 7, 3)
+    with FlopCounterMode(display=False) as counter:
+        nn.functional.scaled_dot_product_attention(q.requires_grad_(), k, v).sum().backward()
+    scores, values = 2 * 2 * 5 * 7 * 4, 2 * 2 * 5 * 7 * 3
+    assert counter.get_total_flops() == 4 * scores + 3 * values

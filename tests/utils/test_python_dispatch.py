@@ -9,8 +9,10 @@ from tensorlab.utils._python_dispatch import (
     BaseTorchDispatchMode,
     TorchDispatchMode,
     _disable_current_modes,
+    _get_current_dispatch_mode,
     _get_current_dispatch_mode_stack,
     is_traceable_wrapper_subclass,
+    is_traceable_wrapper_subclass_type,
     return_and_correct_aliasing,
     transform_subclass,
 )
@@ -277,3 +279,36 @@ def test_a_parameter_of_a_wrapper_learns():
     assert isinstance(net.weight, nn.Parameter)
     net(torch.ones(1, 2)).sum().backward()
     assert net.weight.grad.elem.tolist() == [[1.0, 1.0]]
+
+
+def test_questions_about_modes_and_classes():
+    assert _get_current_dispatch_mode() is None
+    with Names("outer"), Names("inner") as inner:
+        assert _get_current_dispatch_mode() is inner
+    assert is_traceable_wrapper_subclass_type(Wrapped)
+    assert not is_traceable_wrapper_subclass_type(Tensor)
+    assert not is_traceable_wrapper_subclass_type(list)
+    assert TorchDispatchMode.supports_higher_order_operators is False
+
+
+def test_a_mode_whose_init_calls_no_other_can_be_entered():
+    class Bare(BaseTorchDispatchMode):
+        def __init__(self):
+            pass
+
+    with Bare():
+        assert torch.ones(2).tolist() == [1.0, 1.0]
+
+
+def test_a_wrapper_may_be_put_together_with_another_layout():
+    class Strided(Wrapped):
+        @classmethod
+        def __tensor_unflatten__(cls, inner, context, size, stride):
+            strides.append(stride)
+            return cls(inner["elem"])
+
+    strides = []
+    x = Strided(torch.ones(2, 3))
+    transform_subclass(x, lambda name, elem: elem)
+    transform_subclass(x, lambda name, elem: elem, outer_stride=(1, 2))
+    assert strides == [(3, 1), (1, 2)]

@@ -69,6 +69,8 @@ def test_functions_of_trees_do_what_they_do_in_pytorch(tree, theirs):
         lambda t: t.tree_all_only(int, lambda leaf: leaf < 3, tree),
         lambda t: t.tree_any_only(str, lambda leaf: leaf == "y", tree),
         lambda t: list(t.tree_iter(tree)),
+        lambda t: t.tree_map_only_(int, str, tree),
+        lambda t: t.tree_map_(str, tree),
     ]
     for call in calls:
         assert call(ours) == call(theirs)

@@ -25,13 +25,14 @@ from tensorlab._core.graph.anomaly cimport find_nan, is_anomaly_on, tell_where
 from tensorlab._core.graph.graph cimport GraphTask, InputMetadata, Node, has_shape_of, is_wanted
 from tensorlab._core.layout cimport is_dense, shape_text
 from tensorlab._core.loops.iterator cimport fill_with
+from tensorlab._core.state.devices cimport ON_META, SHELL
 from tensorlab._core.state.modes cimport (
     ThreadState, active_layers, call_with_overrides, set_grad_mode, set_overrides_disabled,
     thread_state
 )
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, make_size
 
-from tensorlab._core.device import CPU
+from tensorlab._core.device import CPU, device_of_code
 from tensorlab._core.dispatch.op import REGISTRY
 from tensorlab._core.state.modes import in_forked_children
 from tensorlab.errors import GradientError
@@ -72,8 +73,9 @@ cdef TensorBase filled_gradient(InputMetadata* metadata, double value, object li
 
 cdef object validate_grad(object grad, InputMetadata* metadata, Node source):
     """The gradient in the shape and type of the forward output that it belongs to: summed over
-    what was broadcast."""
+    what was broadcast, and moved to where that is."""
     cdef TensorBase g
+    cdef int place
     if not isinstance(grad, TensorBase):
         raise TypeError(f"{source.name()}: returned a gradient of type {type(grad).__name__}; "
                         "a Tensor or None is needed")
@@ -94,6 +96,9 @@ cdef object validate_grad(object grad, InputMetadata* metadata, Node source):
                             f"{dtype_object(metadata.dtype)}, and integers have no gradient")
     if g.dtype_ != metadata.dtype:
         grad = <TensorBase?>grad.to(dtype_object(metadata.dtype))
+    place = g.storage_.device & ~SHELL
+    if place != metadata.device and place != ON_META and metadata.device != ON_META:
+        grad = <TensorBase?>grad.to(device_of_code(metadata.device))    # forward was a copy to another device
     return grad
 
 

@@ -5,8 +5,9 @@ from tensorlab._core.layout cimport MAX_NDIM, plain_ints, ssize, wrap_dim
 from tensorlab._core.state.modes cimport thread_state
 from tensorlab._core.tensor cimport TensorBase
 
-cdef struct InputMetadata:      # what a gradient must look like: the shape and type of the forward output
+cdef struct InputMetadata:      # what a gradient must look like: the shape, type and place of the forward output
     int dtype
+    int device
     int ndim
     ssize[MAX_NDIM] sizes
 

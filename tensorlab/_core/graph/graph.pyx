@@ -26,6 +26,7 @@ from collections import namedtuple
 from tensorlab._core.dtypes cimport dtype_object, is_differentiable
 from tensorlab._core.graph.anomaly cimport forward_stack, here, is_anomaly_on, write_out
 from tensorlab._core.no_instances cimport forbid_new
+from tensorlab._core.state.devices cimport SHELL
 from tensorlab._core.state.modes cimport ThreadState, set_overrides_disabled, thread_state
 from tensorlab._core.tensor cimport (
     VIEW_DEFAULT, VIEW_INFERENCE, VIEW_MULTI_OUTPUT, VIEW_NO_GRAD, TensorBase, make_size,
@@ -252,6 +253,7 @@ cdef object add_hook(dict hooks, object hook, str where):
 cdef int write_metadata(InputMetadata* metadata, TensorBase x) except -1:
     cdef int i
     metadata.dtype = x.dtype_
+    metadata.device = x.storage_.device & ~SHELL
     metadata.ndim = x.ndim_
     for i in range(x.ndim_):
         metadata.sizes[i] = x.sizes[i]
