@@ -35,7 +35,7 @@ class WhichShape(Exercise):
     """
     hints = [
         "Two of them are refused. In both, something that isn't a tensor depends on values.",
-        "`unfold(0, 2, 1)` puts the windows of 2 rows where the rows were, and the place in the window at the end.",
+        "`unfold(0, 2, 1)` puts the windows of 2 rows where the rows were, and adds a last dimension for the position in the window.",
     ]
     solution = """
         shapes = {
@@ -80,7 +80,7 @@ class WhichShape(Exercise):
         )
         require(
             shapes["x[x > 0]"] in ("refused", None),
-            "Look at x[x > 0]: how many elements the mask selects, only values can say.",
+            "Look at x[x > 0]: how many elements the mask selects depends on its values.",
         )
         require(
             shapes["(x > 0).sum()"] != "refused",
@@ -113,7 +113,7 @@ class Separable(Exercise):
     """What a separable convolution saves
 
     A depthwise convolution has one window of `k` times `k` for each channel (`groups=channels`); a pointwise one after
-    it, with a window of 1, mixes the channels. Together they replace an ordinary convolution with a `k` times `k`
+    it, with a window of 1 times 1, mixes the channels. Together they replace an ordinary convolution with a `k` times `k`
     window. Write `separable_flop(channels, out, k, side)` and `ordinary_flop(channels, out, k, side)`: the operations
     of one image of `side` times `side`, without padding, with stride 1. Biases aren't counted.
     """
@@ -168,7 +168,7 @@ class Separable(Exercise):
                 return 2 * side * side * channels * k * k + 2 * side * side * out * channels
             """,
             says="rows and columns",
-            why="Without padding, the window doesn't fit at the last k - 1 places.",
+            why="Without padding, the window doesn't fit at the last k - 1 positions.",
         ),
         Wrong(
             """
@@ -198,7 +198,7 @@ class Separable(Exercise):
             n = side - k + 1
             require(
                 came != whole * side * side // (n * n),
-                "How many rows and columns has the result, if nothing is padded?",
+                "How many rows and columns does the result have without padding?",
             )
             expect(came, whole, f"ordinary_flop{case}")
             parts = torch.nn.Sequential(
@@ -222,13 +222,14 @@ def counted(module, channels, side):
 class LargestBatch(Exercise):
     """The largest batch that fits
 
-    `step(n)` is a program that makes a network and takes a training step with a batch of `n`. Write
-    `largest(step, limit)`: the largest `n` of at least 1 whose step needs at most `limit` bytes at its peak, counted on
-    fake tensors; 0 if not even one fits. The peak grows with `n`. The answer may be a million, so don't try each.
+    `step(n)` makes a network and takes a training step with a batch of `n`. Write `largest(step, limit)`. It returns the
+    largest batch whose step needs at most `limit` bytes at its peak, counted on fake tensors, and 0 if even a batch of 1
+    needs more. The peak grows with `n`. The answer may be a million, so don't try each number.
     """
 
-    kind = "implement"
+    kind = "extend"
     idea = "Fake tensors"
+    beside = "the answer's mode is around a program of the check"
     stub = """
         def largest(step, limit):
             return 0
@@ -258,8 +259,8 @@ class LargestBatch(Exercise):
             return low
     """
     reason = """
-        Doubling and halving need about twice the logarithm of the answer: forty runs for a million. The same loop with
-        real tensors would take a machine that is large enough for a batch that is too large.
+        Doubling and halving need about twice the logarithm of the answer: forty runs for a million. With real tensors
+        the same loop would need a machine that can hold a batch that is too large.
     """
     wrong = [
         Wrong(
@@ -323,6 +324,10 @@ class LargestBatch(Exercise):
             def step(n, width=width, depth=depth):
                 nonlocal runs
                 runs += 1
+                require(
+                    runs <= 120,
+                    f"That took more than {runs - 1} runs of step. Double and halve: fewer than 60 will do.",
+                )
                 net = torch.nn.Sequential(*[torch.nn.Linear(width, width) for _ in range(depth)])
                 net(torch.zeros(n, width)).square().sum().backward()
 
@@ -330,10 +335,6 @@ class LargestBatch(Exercise):
             limit = peak_of(step, true) + 3
             runs = 0
             came = largest(step, limit)
-            require(
-                runs <= 120,
-                f"That took {runs} runs of step. Double and halve: fewer than 60 will do.",
-            )
             require(
                 came != 1 << (true.bit_length() - 1) or came == true,
                 "Your answers are powers of two. Look between the last one that fits and the next.",
@@ -367,6 +368,7 @@ class HuntInTheFake(BugHunt):
     """
 
     idea = "Break it"
+    beside = "a tensor on meta can't be sent to another process"
     stub = """
         def kernel(x):
             return x[::2].clone(memory_format=torch.contiguous_format)

@@ -83,25 +83,28 @@ cdef object infer_and_fill(Op op, PyObject** arguments, int n):
     return results
 
 
-cdef int fill(Op op, PyObject** results, int count, int device, PyObject** arguments, int n) except -1:
+cdef int fill(Op op, PyObject** results, int count, int device,
+              PyObject** arguments, int n) except -1:
     """Call the kernel of the device that the results are on: it writes their elements."""
     cdef PyObject* everything[MAX_ARGUMENTS + MAX_FILLED]
     cdef int i
     if device == ON_META:
         return 0
     if count > MAX_FILLED:
-        raise ValueError(f"{op.name}: {count} results are too many for a kernel; at most {MAX_FILLED} fit")
+        raise ValueError(
+            f"{op.name}: {count} results are too many for a kernel; at most {MAX_FILLED} fit")
     for i in range(count):
         everything[i] = results[i]
     for i in range(n):
         everything[count + i] = arguments[i]
     if device == ON_CPU and op.call_kernel != NULL:
         op.call_kernel(op.cpu_kernel, everything, count + n, NULL)
-    elif op.kernels[device] is not None and (
-            op.kernels[device](*[<object>everything[i] for i in range(count + n)]) is not NotImplemented):
+    elif op.kernels[device] is not None and op.kernels[device](
+            *[<object>everything[i] for i in range(count + n)]) is not NotImplemented:
         return 0
     elif device == ON_CPU:
-        raise NotImplementedError(f"{op.name}: the op says what its results are, but it has no kernel")
+        raise NotImplementedError(
+            f"{op.name}: the op says what its results are, but it has no kernel")
     elif is_copy.of(op):                # this knows how to come from one device to another
         op.call_kernel(op.cpu_kernel, everything, count + n, NULL)
     else:
