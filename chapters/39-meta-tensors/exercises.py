@@ -55,17 +55,18 @@ class WhichShape(Exercise):
     wrong = [
         Wrong(
             """
-            shapes = {"x.T @ x": (3, 3), "x.sum(0)": (3,), "x[x > 0]": (5, 3), "x.unfold(0, 2, 1)": (4, 3, 2),
-                      "(x > 0).sum()": (), "(x > 0).any().item()": "refused", "torch.where(x > 0, x, 0)": (5, 3)}
+            shapes = {"x.T @ x": (3, 3), "x.sum(0)": (3,), "x[x > 0]": (5, 3),
+                      "x.unfold(0, 2, 1)": (4, 3, 2), "(x > 0).sum()": (),
+                      "(x > 0).any().item()": "refused", "torch.where(x > 0, x, 0)": (5, 3)}
             """,
             says="how many elements the mask selects",
             why="An index by a mask gives a flat tensor whose length is the number of True elements.",
         ),
         Wrong(
             """
-            shapes = {"x.T @ x": (3, 3), "x.sum(0)": (3,), "x[x > 0]": "refused", "x.unfold(0, 2, 1)": (4, 3, 2),
-                      "(x > 0).sum()": "refused", "(x > 0).any().item()": "refused",
-                      "torch.where(x > 0, x, 0)": (5, 3)}
+            shapes = {"x.T @ x": (3, 3), "x.sum(0)": (3,), "x[x > 0]": "refused",
+                      "x.unfold(0, 2, 1)": (4, 3, 2), "(x > 0).sum()": "refused",
+                      "(x > 0).any().item()": "refused", "torch.where(x > 0, x, 0)": (5, 3)}
             """,
             says="shape of a sum",
             why="The *value* of the sum is unknown. Its shape isn't.",

@@ -60,7 +60,8 @@ class WhoWaits(Exercise):
             """
             waits = {"y = x * 2": False, "y.shape": False, "y.cpu()": True, "y.sum().item()": True,
                      "y.to('cpu', non_blocking=True)": False, "stream.record_event(event)": False,
-                     "stream.wait_event(event)": True, "event.synchronize()": True, "if y.sum() > 0: pass": True}
+                     "stream.wait_event(event)": True, "event.synchronize()": True,
+                     "if y.sum() > 0: pass": True}
             """,
             says="the stream waits",
             why="The waiting is put into the queue like everything else.",
@@ -69,7 +70,8 @@ class WhoWaits(Exercise):
             """
             waits = {"y = x * 2": False, "y.shape": False, "y.cpu()": True, "y.sum().item()": True,
                      "y.to('cpu', non_blocking=True)": False, "stream.record_event(event)": False,
-                     "stream.wait_event(event)": False, "event.synchronize()": True, "if y.sum() > 0: pass": False}
+                     "stream.wait_event(event)": False, "event.synchronize()": True,
+                     "if y.sum() > 0: pass": False}
             """,
             says="Python has to know",
             why="An `if` turns the tensor into a bool, which needs its value.",
@@ -141,9 +143,9 @@ class FindRaces(Exercise):
                 def knows(other, number):
                     return other == stream or own.get(other, 0) >= number
 
-                early = [one for one in read | written if one in writes and not knows(*writes[one])]
-                early += [one for one in written for other in reads.get(one, {}).items() if not knows(*other)]
-                if early:
+                needed = [writes[one] for one in read | written if one in writes]
+                needed += [last for one in written for last in reads.get(one, {}).items()]
+                if not all(knows(*last) for last in needed):
                     found.append(place)
                 own[stream] = own.get(stream, 0) + 1
                 for one in read:
@@ -168,7 +170,8 @@ class FindRaces(Exercise):
                         continue
                     read, written = rest
                     for one in read | written:
-                        if one in writes and writes[one] != stream and (stream, writes[one]) not in waited:
+                        other = writes.get(one, stream)
+                        if other != stream and (stream, other) not in waited:
                             found.append(place)
                             break
                     for one in written:
@@ -189,8 +192,8 @@ class FindRaces(Exercise):
                         own[other] = clock.setdefault(other, {}).get(other, 0)
                         continue
                     read, written = rest
-                    if any(one in writes and writes[one][0] != stream and own.get(writes[one][0], 0) < writes[one][1]
-                           for one in read | written):
+                    last = [writes[one] for one in read | written if one in writes]
+                    if any(other != stream and own.get(other, 0) < number for other, number in last):
                         found.append(place)
                     own[stream] = own.get(stream, 0) + 1
                     for one in written:
