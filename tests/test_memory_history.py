@@ -2,6 +2,8 @@
 
 import gc
 import re
+import linecache
+from xml.etree import ElementTree
 
 import pytest
 
@@ -84,6 +86,20 @@ def test_a_limit_says_who_has_the_memory(monkeypatch):
     for wrong in (1.5, -1, "half", True):
         with pytest.raises(ValueError, match="it must be from 0 to 1"):
             set_per_process_memory_fraction(wrong)
+
+
+def test_a_line_of_a_notebook_is_told_by_its_code(monkeypatch):
+    path = "/tmp/ipykernel_1/2345.py"
+    code = ["x = 1\n", 'big = torch.ones(1000 if "<" < "&" else 1)\n', f"{'a' * 80} = big * 2\n"]
+    monkeypatch.setitem(linecache.cache, path, (1, None, code, path))
+    with MemoryHistory() as history:
+        exec(compile("".join(code), path, "exec"), {"torch": torch})
+    assert memory.readable("/home/me/train.py:3") == "/home/me/train.py:3"
+    assert memory.readable(f"{path}:1") == "line 1 of a cell: x = 1"
+    drawn = viz.memory(history)._repr_svg_()
+    assert "line 2 of a cell: big = torch.ones(1000 if &quot;&lt;&quot; &lt; &quot;&amp;" in drawn
+    assert f"line 3 of a cell: {'a' * 39}..." in drawn
+    ElementTree.fromstring(drawn)
 
 
 def test_pictures_of_memory_calls_and_work():

@@ -10,6 +10,7 @@ and a limit.
 A history costs about two microseconds a block while it is recorded, and nothing else does.
 """
 
+import linecache
 import os
 import sys
 import threading
@@ -194,6 +195,16 @@ def line_of_program():
     return "?" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
+def readable(line):
+    """ "file:line" for a person: the code instead, if the file is a notebook's cell, whose name is
+    a number.
+    """
+    path, _, number = line.rpartition(":")
+    if not os.path.basename(os.path.dirname(path)).startswith("ipykernel_"):
+        return line
+    return f"line {number} of a cell: {linecache.getline(path, int(number)).strip()}"
+
+
 def memory_snapshot():
     """Return the blocks that are in use, as dicts: those of the history that is being recorded.
 
@@ -266,7 +277,7 @@ def explain_limit(nbytes):
     if not RECORDING:
         return text
     lines = list(RECORDING[0].by_line().items())[:SHOWN]
-    made = "\n".join(f"{spelled(total):>12}  {line}" for line, total in lines)
+    made = "\n".join(f"{spelled(total):>12}  {readable(line)}" for line, total in lines)
     return (
         f"{text}. Most of what was made since it was set is of these lines:\n{made}"
         if lines

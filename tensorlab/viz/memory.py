@@ -7,8 +7,9 @@ and gaps between blocks are memory that is free and split.
 """
 
 import os
+from html import escape
 
-from tensorlab.cpu.memory import spelled
+from tensorlab.cpu.memory import readable, spelled
 from tensorlab.viz.picture import FILLS, LINE, MARGIN, Picture, Sheet, label
 
 __all__ = ["memory"]
@@ -17,6 +18,7 @@ WIDTH, HEIGHT = 640, 240
 LEFT = MARGIN + 72  # room for the scale
 MOST_BLOCKS = 2000  # the largest ones are drawn
 SHOWN = 4  # lines of the program in the legend
+LONGEST = 60  # characters of such a line
 INKS = list(FILLS.values())
 
 
@@ -59,7 +61,7 @@ def memory(history):
         width = max(WIDTH * ((block.freed or end) - block.made) / end, 1)
         height = max(HEIGHT * block.nbytes / top, 0.5)
         y = ground - HEIGHT * offset / top - height
-        tip = f"{spelled(block.nbytes)}, {short(block.line)}"
+        tip = escape(f"{spelled(block.nbytes)}, {short(block.line)}")
         sheet.add(
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{ink[block.line]}" '
             f'fill-opacity="0.45" stroke="currentColor" stroke-width="0.4"><title>{tip}</title></rect>',
@@ -95,9 +97,11 @@ def memory(history):
 
 
 def short(line):
-    """A line of the program with the name of its file only."""
-    path, _, number = line.rpartition(":")
-    return f"{os.path.basename(path)}:{number}"
+    """A line of the program, with its file's name but not its folders, or the start of its code."""
+    text = readable(line)
+    if text == line:
+        return os.path.basename(line)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
 def places(blocks, end):
