@@ -35,7 +35,8 @@ class WhichShape(Exercise):
     """
     hints = [
         "Two of them are refused. In both, something that isn't a tensor depends on values.",
-        "`unfold(0, 2, 1)` puts the windows of 2 rows where the rows were, and adds a last dimension for the position in the window.",
+        "`unfold(0, 2, 1)` puts the windows of 2 rows where the rows were, and adds a last dimension for the position "
+        "in the window.",
     ]
     solution = """
         shapes = {
@@ -114,9 +115,9 @@ class Separable(Exercise):
     """What a separable convolution saves
 
     A depthwise convolution has one window of `k` times `k` for each channel (`groups=channels`); a pointwise one after
-    it, with a window of 1 times 1, mixes the channels. Together they replace an ordinary convolution with a `k` times `k`
-    window. Write `separable_flop(channels, out, k, side)` and `ordinary_flop(channels, out, k, side)`: the operations
-    of one image of `side` times `side`, without padding, with stride 1. Biases aren't counted.
+    it, with a window of 1 times 1, mixes the channels. Together they replace an ordinary convolution with a window of
+    `k` times `k`. Write `separable_flop(channels, out, k, side)` and `ordinary_flop(channels, out, k, side)`: the
+    operations of one image of `side` times `side`, without padding, with stride 1. Biases aren't counted.
     """
 
     kind = "implement"
@@ -223,9 +224,9 @@ def counted(module, channels, side):
 class LargestBatch(Exercise):
     """The largest batch that fits
 
-    `step(n)` makes a network and takes a training step with a batch of `n`. Write `largest(step, limit)`. It returns the
-    largest batch whose step needs at most `limit` bytes at its peak, counted on fake tensors, and 0 if even a batch of 1
-    needs more. The peak grows with `n`. The answer may be a million, so don't try each number.
+    `step(n)` makes a network and takes a training step with a batch of `n`. Write `largest(step, limit)`. It returns
+    the largest batch whose step needs at most `limit` bytes at its peak, counted on fake tensors, and 0 if even a batch
+    of 1 needs more. The peak grows with `n`. The answer may be a million, so don't try each number.
     """
 
     kind = "extend"

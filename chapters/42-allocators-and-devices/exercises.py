@@ -113,6 +113,8 @@ class FindRaces(Exercise):
     Write `races(actions)`: the positions in the list of the kernels that may run too early. A kernel may read or write
     a block only after the kernel that wrote it last, and may write it only after every kernel that has read it since. A race
     is reported, and the kernel counts as if it were right.
+    a block only after the kernel that wrote it last, and may write it only after all kernels that have read it since.
+    After a race, go on as if the kernel had run at the right time.
     """
 
     kind = "implement"
@@ -125,8 +127,8 @@ class FindRaces(Exercise):
         "Give each stream a dict: how many kernels of each stream it knows to be done before its next one. A wait "
         "takes the larger number for each stream; `other`'s own number counts as well.",
         "For each block, note the last write (stream, number), and for each stream the number of its last read since "
-        "then. A kernel of number n in stream s is known to t if `clock[t].get(s, 0) >= n`; in the same stream, "
-        "always.",
+        "then. Kernel n of stream s is done before the next one of stream t if `clock[t].get(s, 0) >= n`, and always "
+        "if s is t.",
     ]
     solution = """
         def races(actions):
@@ -155,9 +157,9 @@ class FindRaces(Exercise):
             return found
     """
     reason = """
-        A clock says in one number per stream what has been waited for, because a stream does its work in order: who has
-        waited for kernel 5 has waited for 1 to 4. That a wait takes over *all* numbers of the other stream makes
-        the order transitive.
+        One number per stream is enough, because a stream does its work in order: a stream that has waited for kernel 5
+        has waited for 1 to 4 as well. A wait takes over *all* numbers of the other stream, and so an order can go
+        through a third stream.
     """
     wrong = [
         Wrong(
@@ -271,9 +273,10 @@ def true_races(actions):
 class YourQueue(Exercise):
     """A queue of your own
 
-    Write a class `Stream`. `put(function)` returns at once; a thread calls the functions one after the other, in order.
-    `synchronize()` returns when everything that was put before is done. If a function raises, the others still run, and the
-    next `synchronize()` raises the first error, once. `close()` ends the thread when everything is done.
+    Write a class `Stream`. `put(function)` returns at once, and a thread calls the functions one after the other, in
+    order. `synchronize()` returns when all functions that were put before it are done. If a function raises, the
+    others still run, and the next `synchronize()` raises the first error, once. `close()` ends the thread when all are
+    done.
     """
 
     kind = "implement"
@@ -326,8 +329,7 @@ class YourQueue(Exercise):
     """
     reason = """
         An event is a function in the queue that says "I'm here". Synchronising is an event for which the program waits.
-        Errors come late for the same reason as results do, which is why an error of a graphics card names the
-        wrong line.
+        Errors come late, just like results. That's why an error of a graphics card often names the wrong line.
     """
     wrong = [
         Wrong(
@@ -393,7 +395,7 @@ class YourQueue(Exercise):
                     self.thread.join()
             """,
             says="was lost",
-            why="An error that only ends up in a thread is never heard of.",
+            why="The error ends in the thread, and the program goes on with missing results.",
         ),
     ]
 

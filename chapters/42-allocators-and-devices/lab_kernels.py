@@ -23,7 +23,7 @@ def view(x):
 
 
 def has_array(value):
-    """Is it no tensor, or of a type that NumPy has?"""
+    """Is it a number, or a tensor of a dtype that NumPy has?"""
     return not isinstance(value, Tensor) or str(value.dtype) != "tensorlab.bfloat16"
 
 
@@ -32,9 +32,7 @@ def make_kernels(backend):
     product = load("lab_product", Path(__file__).with_name("lab_product.pyx"))
 
     def kernel(name, function):
-        """A kernel that calls function(out, *arguments) later, with arrays in the place of
-        tensors.
-        """
+        """A kernel that calls function(out, *arguments) later, with arrays instead of tensors."""
 
         def launch(out, *arguments):
             if not all(has_array(one) for one in (out, *arguments)):

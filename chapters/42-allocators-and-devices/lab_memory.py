@@ -1,10 +1,10 @@
-"""The device's memory: blocks of bytes, and an allocator that keeps those that are free for the
-next who asks.
+"""The device's memory: blocks of bytes, and an allocator that keeps free ones for the next
+request.
 
 A block that a stream still works with must not be given to another one. Within one stream that
 is no danger: what is asked for later is used later. So a block goes back to the stream that it
 was taken for at once; if other streams have used it (`record_stream`), it waits until they have
-passed the place where it was let go.
+passed the point where it was released.
 """
 
 import collections
@@ -16,7 +16,7 @@ CLASS = 512  # sizes are rounded up to a multiple of this
 
 
 class Block:
-    """Bytes of the device. What a storage holds; when the last storage lets it go, its bytes are
+    """Bytes of the device, which a storage holds. When no storage holds it any more, its bytes are
     free again.
     """
 
@@ -59,13 +59,13 @@ class Allocator:
         with self.lock:
             self.grow("allocated_bytes.all", -block.nbytes)
             events = [stream.record() for stream in block.others]
-            entry = (block.array, block.nbytes, block.stream, events)
-            self.waiting.append(entry) if events else self.free[block.stream, block.nbytes].append(
-                block.array
-            )
+            if events:
+                self.waiting.append((block.array, block.nbytes, block.stream, events))
+            else:
+                self.free[block.stream, block.nbytes].append(block.array)
 
     def collect(self):
-        """Free what no stream uses any more."""
+        """Free the blocks that no stream uses any more."""
         still = []
         for array, size, stream, events in self.waiting:
             if all(event.is_done() for event in events):

@@ -29,9 +29,8 @@ class Stream:
     def __init__(self, settings, log):
         self.number = next(numbers)
         self.settings, self.log = settings, log
-        self.clock = {
-            self: 0
-        }  # of each stream, up to where its work is done before what comes next here
+        # of each stream, up to where its work is done before what comes next here
+        self.clock = {self: 0}
         self.error = None
         self.work = queue.SimpleQueue()
         threading.Thread(target=self.run, daemon=True, name=f"lab stream {self.number}").start()
@@ -42,7 +41,7 @@ class Stream:
             start = time.perf_counter()
             try:
                 function()
-            except Exception as error:  # the program hears of it when it next waits for this stream
+            except Exception as error:  # raised where the program next waits for this stream
                 error.add_note(f"in the kernel {name!r}, in stream {self.number} of the device")
                 self.error = self.error or error
             if name is not None:
