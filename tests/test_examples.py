@@ -11,7 +11,7 @@ from tests.oracle import require_torch
 
 FOLDER = Path(__file__).resolve().parents[1] / "examples" / "dispatch"
 SAYS = {
-    "count_bytes": "FLOP a byte",
+    "count_bytes": "FLOP per byte",
     "find_nan": "aten.div.Tensor made the first NaN, of a tensor of shape (2,), from 0 to 0",
     "lazy_tensor": "tensor(2000000.)",
     "logging_tensor": "aten.mul.Tensor\naten.sum.dim_IntList",
@@ -52,7 +52,7 @@ def test_units_that_do_not_fit_are_refused():
     assert (way * way / time).units == {"m": 2, "s": -1}
     with pytest.raises(TypeError, match=r"aten.add.Tensor: m and s don't add"):
         way + time
-    with pytest.raises(TypeError, match="nobody has said what it does to units"):
+    with pytest.raises(TypeError, match="there is no rule for the units of its result"):
         way.exp()
 
 

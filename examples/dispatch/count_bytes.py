@@ -18,19 +18,19 @@ class CountBytes(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         out = func(*args, **(kwargs or {}))
         if not func.is_view:
-            tensors = [x for x in tree_leaves((args, kwargs, out)) if isinstance(x, torch.Tensor)]
+            leaves = tree_leaves((args, kwargs, out))
+            tensors = [x for x in leaves if isinstance(x, torch.Tensor)]
             self.bytes[str(func)] += sum(x.numel() * x.element_size() for x in tensors)
         return out
 
 
 if __name__ == "__main__":
-    net = torch.nn.Sequential(torch.nn.Linear(512, 512), torch.nn.ReLU(), torch.nn.Linear(512, 10))
+    nn = torch.nn
+    net = nn.Sequential(nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
     for batch in (1, 64):
         x = torch.randn(batch, 512)
         with FlopCounterMode(display=False) as flops, CountBytes() as moved:
             net(x)
         ratio = flops.get_total_flops() / moved.bytes.total()
-        print(
-            f"batch {batch}: {flops.get_total_flops():,} FLOP, {moved.bytes.total():,} bytes, "
-            f"{ratio:.1f} FLOP a byte"
-        )
+        print(f"batch {batch}: {flops.get_total_flops():,} FLOP, {moved.bytes.total():,} bytes")
+        print(f"    {ratio:.1f} FLOP per byte")

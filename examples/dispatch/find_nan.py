@@ -1,4 +1,4 @@
-"""A mode that stops at the first NaN, forward or backward, and says which op made it of what."""
+"""A mode that stops at the first NaN, forward or backward, and names the op that made it."""
 
 import tensorlab as torch
 from tensorlab.utils._python_dispatch import TorchDispatchMode
@@ -22,7 +22,8 @@ def described(x):
         return repr(x)
     if x.numel() == 0 or not x.is_floating_point():
         return f"a tensor of shape {tuple(x.shape)}"
-    return f"a tensor of shape {tuple(x.shape)}, from {x.min().item():.4g} to {x.max().item():.4g}"
+    low, high = x.min().item(), x.max().item()
+    return f"a tensor of shape {tuple(x.shape)}, from {low:.4g} to {high:.4g}"
 
 
 class FindNaN(TorchDispatchMode):

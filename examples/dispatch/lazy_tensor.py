@@ -1,4 +1,4 @@
-"""A tensor that computes when it is looked at: until then it is the expression that makes it."""
+"""A tensor that computes when you ask for its value: until then it holds the call."""
 
 import tensorlab as torch
 from tensorlab.utils._pytree import tree_map_only
@@ -11,7 +11,9 @@ class LazyTensor(torch.Tensor):
 
     @staticmethod
     def __new__(cls, func, args, kwargs, form):
-        made = torch.Tensor._make_wrapper_subclass(cls, form.shape, form.stride(), dtype=form.dtype)
+        made = torch.Tensor._make_wrapper_subclass(
+            cls, form.shape, form.stride(), dtype=form.dtype, device="cpu"
+        )
         made.call, made.form, made.value = (func, args, kwargs), form, None
         return made
 

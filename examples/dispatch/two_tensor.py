@@ -13,7 +13,9 @@ class TwoTensor(torch.Tensor):
 
     @staticmethod
     def __new__(cls, ours, theirs):
-        made = torch.Tensor._make_wrapper_subclass(cls, ours.shape, ours.stride(), dtype=ours.dtype)
+        made = torch.Tensor._make_wrapper_subclass(
+            cls, ours.shape, ours.stride(), dtype=ours.dtype, device=ours.device
+        )
         made.ours, made.theirs = ours, theirs
         return made
 
@@ -34,7 +36,8 @@ class TwoTensor(torch.Tensor):
         )
         packet = getattr(getattr(other.ops, func.namespace), func._opname)
         theirs = packet(*tree_map(lambda x: x.theirs if isinstance(x, cls) else x, args))
-        assert ours.shape == tuple(theirs.shape), f"{func}: {ours.shape} here, {theirs.shape} there"
+        here, there = tuple(ours.shape), tuple(theirs.shape)
+        assert here == there, f"{func}: {here} here, {there} there"
         error = (ours.detach() - torch.from_numpy(theirs.detach().numpy())).abs().max().item()
         assert error < 1e-5, f"{func}: the packages differ by {error}"
         return cls(ours, theirs)

@@ -32,12 +32,13 @@ class Quantity(torch.Tensor):
             result = combined(units[0], units[1], -1)
         elif func in (aten.add.Tensor, aten.sub.Tensor):
             if units[0] != units[1]:
-                raise TypeError(f"{func}: {spelled(units[0])} and {spelled(units[1])} don't add")
+                first, second = map(spelled, units)
+                raise TypeError(f"{func}: {first} and {second} don't add")
             result = units[0]
         elif func in (aten.sum.dim_IntList, aten.neg.default, aten.detach.default):
             result = units[0]
         else:
-            raise TypeError(f"{func}: nobody has said what it does to units")
+            raise TypeError(f"{func}: there is no rule for the units of its result")
         return cls(func(*values, **(kwargs or {})), result)
 
     def __repr__(self):
@@ -50,8 +51,8 @@ def combined(x, y, sign):
 
 
 def spelled(units):
-    words = [unit if power == 1 else f"{unit}^{power}" for unit, power in sorted(units.items())]
-    return " ".join(words) or "1"
+    powers = sorted(units.items())
+    return " ".join(unit if power == 1 else f"{unit}^{power}" for unit, power in powers) or "1"
 
 
 if __name__ == "__main__":

@@ -92,7 +92,8 @@ cdef int fill(Op op, PyObject** results, int count, int device,
         return 0
     if count > MAX_FILLED:
         raise ValueError(
-            f"{op.name}: {count} results are too many for a kernel; at most {MAX_FILLED} fit")
+            f"{op.name}: {count} results are too many for a kernel; "
+            f"at most {MAX_FILLED} fit")
     for i in range(count):
         everything[i] = results[i]
     for i in range(n):
