@@ -32,8 +32,7 @@ class Quantity(torch.Tensor):
             result = combined(units[0], units[1], -1)
         elif func in (aten.add.Tensor, aten.sub.Tensor):
             if units[0] != units[1]:
-                first, second = map(spelled, units)
-                raise TypeError(f"{func}: {first} and {second} don't add")
+                raise TypeError(f"{func}: {' and '.join(map(spelled, units))} don't add")
             result = units[0]
         elif func in (aten.sum.dim_IntList, aten.neg.default, aten.detach.default):
             result = units[0]
