@@ -1,8 +1,8 @@
 """The processor's memory: counted, with the lines that made it, drawn, and limited."""
 
 import gc
-import re
 import linecache
+import re
 from xml.etree import ElementTree
 
 import pytest

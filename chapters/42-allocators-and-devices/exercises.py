@@ -111,8 +111,6 @@ class FindRaces(Exercise):
     `actions` is a list. `("run", stream, reads, writes)` puts a kernel into a stream; `reads` and `writes` are sets of
     names of blocks. `("wait", stream, other)` lets a stream wait for everything that is in `other` at that moment.
     Write `races(actions)`: the positions in the list of the kernels that may run too early. A kernel may read or write
-    a block only after the kernel that wrote it last, and may write it only after every kernel that has read it since. A race
-    is reported, and the kernel counts as if it were right.
     a block only after the kernel that wrote it last, and may write it only after all kernels that have read it since.
     After a race, go on as if the kernel had run at the right time.
     """
