@@ -98,7 +98,8 @@ cdef object validate_grad(object grad, InputMetadata* metadata, Node source):
         grad = <TensorBase?>grad.to(dtype_object(metadata.dtype))
     place = g.storage_.device & ~SHELL
     if place != metadata.device and place != ON_META and metadata.device != ON_META:
-        grad = <TensorBase?>grad.to(device_of_code(metadata.device))    # forward was a copy to another device
+        # forward was a copy to another device
+        grad = <TensorBase?>grad.to(device_of_code(metadata.device))
     return grad
 
 
