@@ -271,4 +271,16 @@ def an_inference_tensor_has_no_writes_to_count(M):
     return y._version
 
 
+@program
+def a_leaf_view_keeps_its_gradient_while_its_base_requires_grad(M):
+    base = M.tensor([[1.0, 2.0], [3.0, 4.0]])
+    leaf_view = base.unbind(1)[0]
+    leaf_view.requires_grad_()
+    base.requires_grad_()
+    part = leaf_view[:1]
+    leaf_view.requires_grad_(False)
+    (part * part).sum().backward()
+    return leaf_view.grad, base.grad
+
+
 test_a_program_has_the_same_outcome_as_with_pytorch = check()

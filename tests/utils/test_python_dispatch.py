@@ -312,3 +312,34 @@ def test_a_wrapper_may_be_put_together_with_another_layout():
     transform_subclass(x, lambda name, elem: elem)
     transform_subclass(x, lambda name, elem: elem, outer_stride=(1, 2))
     assert strides == [(3, 1), (1, 2)]
+
+
+# ------------------------------------------------------------------------------------------------ as without a mode
+def test_integers_that_are_filled_with_a_gradient_require_grad_in_a_mode_too():
+    number = torch.tensor(-1.9).requires_grad_()
+    with BaseTorchDispatchMode():
+        filled, copied = torch.tensor([-3, 1]), torch.tensor([-3, 1])
+        filled[1:] = number
+        copied.copy_(number)
+    assert filled.requires_grad
+    assert not copied.requires_grad
+
+
+def test_what_backward_makes_below_a_mode_is_nobodys_view():
+    x = torch.ones(3, 2, requires_grad=True)
+    with BaseTorchDispatchMode():
+        part = x.as_strided((1, 1), (1, 2), 2)
+        (grad,) = torch.autograd.grad((part * part).sum(), x, create_graph=True)
+        assert not grad._is_view()
+        grad.zero_()
+    assert grad.grad_fn.name() == "ZeroBackward0"
+
+
+def test_a_stale_view_is_complained_of_before_a_bad_dimension_in_a_mode_too():
+    x = torch.ones(4, requires_grad=True) * 2
+    with BaseTorchDispatchMode():
+        with torch.no_grad():
+            view = x[:]
+        x += 1
+        with pytest.raises(RuntimeError, match="no_grad"):
+            view.cumsum(-2)

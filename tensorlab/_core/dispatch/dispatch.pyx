@@ -28,14 +28,17 @@ from tensorlab._core.dispatch.recording cimport (
     OpNode, begin_record, begin_record_inplace, end_record, end_record_inplace
 )
 from tensorlab._core.dtypes cimport is_differentiable
-from tensorlab._core.graph.graph cimport as_view, bump_version, needs_grad, set_history, write_metadata
+from tensorlab._core.graph.graph cimport (
+    as_view, bump_version, ndim_of, needs_grad, set_history, write_metadata
+)
 from tensorlab._core.graph.inplace cimport check_inplace
 from tensorlab._core.graph.saved cimport SavedTensor, save_tensor
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops.iterator cimport unary_loop
 from tensorlab._core.state.modes cimport ThreadState, active_layers, thread_state
-from tensorlab._core.tensor cimport TensorBase, takes_part
+from tensorlab._core.tensor cimport TensorBase, alias, takes_part
 
+from tensorlab._core.dispatch.facets import fills_with
 from tensorlab.errors import GradientError
 
 
@@ -78,9 +81,13 @@ cdef object run_recorded(Op op, PyObject** arguments, int n):
     if (op.recorded_by is not None and thread_state().grad_enabled
             and is_gradient_wanted(arguments, n)):
         return op.recorded_by(*[<object>arguments[i] for i in range(n)])
+    if active_layers:
+        refresh_views(arguments, n)
     out = backend(op, arguments, n)
     if op.is_view:
         mark_views(<TensorBase>arguments[0], out, op.creation)
+    elif active_layers and isinstance(out, TensorBase):
+        out = without_base(<TensorBase>out, arguments, n)
     if (op.derivative_count > 0 and is_any_followed(op, arguments)
             and thread_state().grad_enabled):
         record_call(op, arguments, n, out)
@@ -115,7 +122,8 @@ cdef object record_for_layers(Op twin, PyObject** arguments, int n):
     if op.records_itself:                               # detach_
         backend(twin, arguments, n)
         return run_kernel(twin, arguments, n)
-    if is_differentiable(x.dtype_):
+    # as in PyTorch, integers that are filled with a number that has a gradient require grad; those that are copied to don't
+    if is_differentiable(x.dtype_) or fills_with.of(op) is not None:
         node = begin_record(op, arguments, n)
     check_inplace(x, node is not None, twin.name)
     backend(twin, arguments, n)
@@ -167,6 +175,27 @@ def run_below_autograd(Op op not None, *args):
         return backend(op, pointers, op.arity)
     finally:
         state.ceiling = ceiling
+
+
+# ---------------------------------------------------------------- views, where a layer below autograd takes the call
+cdef int refresh_views(PyObject** arguments, int n) except -1:
+    """Complain of views whose history cannot be recovered. `infer` does so first of all; but below autograd nothing has history."""
+    cdef int i
+    for i in range(n):
+        if isinstance(<object>arguments[i], TensorBase):
+            ndim_of(<TensorBase>arguments[i])
+    return 0
+
+
+cdef TensorBase without_base(TensorBase out, PyObject** arguments, int n):
+    """A result that is new to the caller, even if what made it below autograd took it for a view of something of its own."""
+    cdef int i
+    if out.base is None or out.keys:
+        return out
+    for i in range(n):
+        if <PyObject*>out == arguments[i]:
+            return out
+    return alias(out)
 
 
 # ---------------------------------------------------------------- recording

@@ -90,7 +90,7 @@ cdef class AccumulateGrad(Node):
                 "AccumulateGrad: a leaf was written in place after it had been used, and is no "
                 "leaf any more; its gradient has no place to go")
         # the hooks run even if no gradient came, or if requires_grad was switched off meanwhile
-        if new is not None and variable.wants_grad:
+        if new is not None and needs_grad(variable):
             acquire_lock()
             try:
                 self.add_to_leaf(new)
