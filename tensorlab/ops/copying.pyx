@@ -382,7 +382,8 @@ def get_device(TensorBase self not None):
 
 # ---------------------------------------------------------------- copy_
 cdef Op COPY = Op("copy(Tensor x, Tensor src) -> Tensor",
-                  fixed="bool non_blocking=False", node="CopyBackwards")
+                  fixed="bool non_blocking=False", node="CopyBackwards",
+                  converts=True)
 
 @COPY.derivative("x")
 def copy_derivative_x(grad):

@@ -38,7 +38,7 @@ from tensorlab._core.loops.iterator cimport unary_loop
 from tensorlab._core.state.modes cimport ThreadState, active_layers, thread_state
 from tensorlab._core.tensor cimport TensorBase, alias, takes_part
 
-from tensorlab._core.dispatch.facets import fills_with
+from tensorlab._core.dispatch.facets import converts
 from tensorlab.errors import GradientError
 
 
@@ -81,9 +81,7 @@ cdef object run_recorded(Op op, PyObject** arguments, int n):
     if (op.recorded_by is not None and thread_state().grad_enabled
             and is_gradient_wanted(arguments, n)):
         return op.recorded_by(*[<object>arguments[i] for i in range(n)])
-    if active_layers:
-        refresh_views(arguments, n)
-    out = backend(op, arguments, n)
+    out = run_seen(op, arguments, n) if active_layers else run_kernel(op, arguments, n)
     if op.is_view:
         mark_views(<TensorBase>arguments[0], out, op.creation)
     elif active_layers and isinstance(out, TensorBase):
@@ -122,8 +120,8 @@ cdef object record_for_layers(Op twin, PyObject** arguments, int n):
     if op.records_itself:                               # detach_
         backend(twin, arguments, n)
         return run_kernel(twin, arguments, n)
-    # as in PyTorch, integers that are filled with a number that has a gradient require grad; those that are copied to don't
-    if is_differentiable(x.dtype_) or fills_with.of(op) is not None:
+    # integers that are written over by what has a gradient require grad, as in PyTorch; those that are copied to don't
+    if is_differentiable(x.dtype_) or not converts.of(op):
         node = begin_record(op, arguments, n)
     check_inplace(x, node is not None, twin.name)
     backend(twin, arguments, n)
@@ -178,13 +176,17 @@ def run_below_autograd(Op op not None, *args):
 
 
 # ---------------------------------------------------------------- views, where a layer below autograd takes the call
-cdef int refresh_views(PyObject** arguments, int n) except -1:
-    """Complain of views whose history cannot be recovered. `infer` does so first of all; but below autograd nothing has history."""
+cdef object run_seen(Op op, PyObject** arguments, int n):
+    """The backend, where a view whose history cannot be recovered is complained of before a bad index. `infer` sees to that
+    (`ndim_of`), but not below a layer, where nothing has history."""
     cdef int i
-    for i in range(n):
-        if isinstance(<object>arguments[i], TensorBase):
-            ndim_of(<TensorBase>arguments[i])
-    return 0
+    try:
+        return backend(op, arguments, n)
+    except IndexError:
+        for i in range(n):
+            if isinstance(<object>arguments[i], TensorBase):
+                ndim_of(<TensorBase>arguments[i])
+        raise
 
 
 cdef TensorBase without_base(TensorBase out, PyObject** arguments, int n):

@@ -91,6 +91,8 @@ counts_from_storage = Facet("counts_from_storage", False)
 fills_with = Facet("fills_with")
 # Each element of the result is that of the first argument, perhaps in another type.
 is_copy = Facet("is_copy", False)
+# What is written is converted first: to integers, it has no gradient.
+converts = Facet("converts", False)
 # The result has elements of the first argument and no others, in other places or several times.
 rearranges = Facet("rearranges", False)
 # PyTorch's arithmetic, alone among its functions, also takes numbers only, and answers with a 0-d tensor.
