@@ -79,10 +79,8 @@ from tensorlab.ops.creation import (
 from tensorlab.ops.filling import fill, fill_, zero_
 from tensorlab.ops.tensor_info import (
     can_cast,
-    conj,
-    imag,
+    get_device_index as get_device,
     is_complex,
-    is_conj,
     is_floating_point,
     is_inference,
     is_nonzero,
@@ -91,14 +89,24 @@ from tensorlab.ops.tensor_info import (
     is_storage,
     is_tensor,
     numel,
-    real,
 )
-from tensorlab.ops.tensor_info import (
-    conj as conj_physical,
-    conj as resolve_conj,
-    conj as resolve_neg,
-    get_device_index as get_device,
+from tensorlab.ops.complex_numbers import (
+    angle,
+    complex_of as complex,
+    conj,
+    conj_physical,
+    conj_physical_,
+    imag,
+    is_conj,
     is_conj as is_neg,
+    isreal,
+    polar,
+    real,
+    resolve_conj,
+    resolve_conj as resolve_neg,
+    sgn,
+    view_as_complex,
+    view_as_real,
 )
 from tensorlab.ops.extrema import amax, amin, aminmax, argmax, argmin, max, min
 from tensorlab.ops.composite import (
@@ -322,7 +330,6 @@ from tensorlab.ops.pointwise.signs import (
     abs,
     abs_,
     absolute,
-    angle,
     copysign,
     frexp,
     gcd,
@@ -333,7 +340,6 @@ from tensorlab.ops.pointwise.signs import (
     ldexp,
     ldexp_,
     nextafter,
-    sgn,
     sign,
     signbit,
 )
@@ -555,8 +561,9 @@ from tensorlab._core.dispatch.numpy_aliases import accept_numpy_names as _accept
 from tensorlab.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
 from tensorlab import __config__
 
-bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64 = _DTYPES
+(bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128) = _DTYPES
 short, int, long, half, float, double = int16, int32, int64, float16, float32, float64
+cfloat, cdouble = complex64, complex128
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 
 _accept_numpy_names([*globals().values(), *vars(nn.functional).values(), *vars(special).values()])

@@ -15,6 +15,7 @@ from tensorlab._core.engine import autograd_fields
 from tensorlab._core.interop import arrays, dlpack, exchange
 from tensorlab._core.tensor import TensorBase, set_tensor_class
 from tensorlab.ops import (
+    complex_numbers,
     constructors,
     copying,
     creation,
@@ -195,10 +196,17 @@ class Tensor(TensorBase):
     is_set_to = tensor_info.is_set_to
     dim_order = tensor_info.dim_order
     name = property(tensor_info.get_name)
-    real = property(tensor_info.real)
-    imag = property(tensor_info.imag)
-    conj = conj_physical = resolve_conj = resolve_neg = tensor_info.conj
-    is_conj = is_neg = tensor_info.is_conj
+
+    # complex numbers
+    real = property(complex_numbers.real, complex_numbers.set_real)
+    imag = property(complex_numbers.imag, complex_numbers.set_imag)
+    isreal = complex_numbers.isreal
+    conj = complex_numbers.conj
+    conj_physical = complex_numbers.conj_physical
+    conj_physical_ = complex_numbers.conj_physical_
+    resolve_conj = resolve_neg = complex_numbers.resolve_conj
+    is_conj = is_neg = complex_numbers.is_conj
+    angle = complex_numbers.angle
 
     # new tensors of the same dtype
     new_empty = creation.new_empty
@@ -316,8 +324,8 @@ class Tensor(TensorBase):
     abs_ = signs.abs_
     sign = signs.sign
     sign_ = signs.sign_
-    sgn = signs.sgn
-    sgn_ = signs.sgn_
+    sgn = complex_numbers.sgn
+    sgn_ = complex_numbers.sgn_
     addcmul = weighted_sums.addcmul
     addcmul_ = weighted_sums.addcmul_
     addcdiv = weighted_sums.addcdiv
@@ -732,7 +740,6 @@ class Tensor(TensorBase):
     ldexp_ = signs.ldexp_
     signbit = signs.signbit
     frexp = signs.frexp
-    angle = signs.angle
 
     __hash__ = object.__hash__
 

@@ -12,7 +12,7 @@ The work is done in three steps, one function each, on plain Python values:
 empty tensor, and whether a gradient is recorded.  The text equals PyTorch's, byte for byte (but
 for the package name in a dtype), because people compare outputs and paste them into tests.
 
-Left out: complex, sparse and quantized tensors.
+Left out: sparse and quantized tensors.
 """
 
 import math
@@ -140,8 +140,27 @@ def flat(nested):
 
 
 # ---------------------------------------------------------------- step 2: one notation for all
+def choose_cells(values, dtype):
+    """Return the function value -> text of its cell, and the width of a column.
+
+    The two parts of complex numbers have a notation each. The imaginary one is not padded.
+    """
+    if not dtype.is_complex:
+        as_text, width = choose_format(values, dtype.is_floating_point)
+        return lambda value: as_text(value).rjust(width), width
+    real_text, real_width = choose_format([value.real for value in values], True)
+    imag_text, imag_width = choose_format([value.imag for value in values], True)
+
+    def cell(value):
+        imag = imag_text(value.imag)
+        sign = "" if imag.startswith("-") else "+"
+        return f"{real_text(value.real).rjust(real_width)}{sign}{imag}j"
+
+    return cell, real_width + imag_width + 1
+
+
 def choose_format(values, is_floating):
-    """Return the function value -> text and the width of a column.
+    """Return the function value -> text and the width of its longest text.
 
     Zeros, infinities and nans follow the notation of the other values and do not widen the
     column: a lone nan among small integers leaves them as narrow as they were.
@@ -182,7 +201,7 @@ def dotted_integer(value):
 def nested_text(nested, dim, indent, as_text, width):
     """Write a nested list of `dim` levels whose opening bracket stands at column `indent`."""
     if dim == 0:
-        return as_text(nested).rjust(width)
+        return as_text(nested)
     if dim == 1:
         return row_text(nested, indent, as_text, width)
     parts = [
@@ -198,7 +217,7 @@ def row_text(row, indent, as_text, width):
     """Write the innermost dimension, broken into lines of as many elements as fit."""
     if row == [GAP]:
         return "[...]"
-    elements = [" ..." if value is GAP else as_text(value).rjust(width) for value in row]
+    elements = [" ..." if value is GAP else as_text(value) for value in row]
     fitting = (options.linewidth - indent) / (width + len(", "))
     per_line = max(1, int(min(fitting, len(elements))))
     lines = [
@@ -222,7 +241,8 @@ def suffixes(tensor):
     told_by_values = (
         not is_empty and not tensor.is_meta and str(dtype).endswith((".bool", ".int64"))
     )
-    if dtype != get_default_dtype() and not told_by_values:
+    usual = get_default_dtype().to_complex() if dtype.is_complex else get_default_dtype()
+    if dtype != usual and not told_by_values:
         found.append(f"dtype={dtype}")
     node = gradient_node_name(tensor)
     if node is not None:
@@ -281,7 +301,7 @@ def tensor_repr(tensor, *, tensor_contents=None):
         text = "[]"
     else:
         values = visible_values(plain, plain.numel() > options.threshold)
-        as_text, width = choose_format(list(flat(values)), plain.is_floating_point())
+        as_text, width = choose_cells(list(flat(values)), plain.dtype)
         text = nested_text(values, plain.dim(), indent, as_text, width)
     return join_suffixes(prefix + text, suffixes(tensor), indent) + ")"
 

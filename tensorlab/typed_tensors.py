@@ -22,6 +22,6 @@ BoolTensor, ByteTensor, CharTensor, ShortTensor, IntTensor, LongTensor, *_FLOATI
             "__doc__": f"Tensors of dtype {str(dtype).rpartition('.')[2]}.",
         },
     )
-    for name, dtype in zip(NAMES, DTYPES, strict=True)
+    for name, dtype in zip(NAMES, DTYPES, strict=False)  # complex types have none
 )
 HalfTensor, BFloat16Tensor, FloatTensor, DoubleTensor = _FLOATING

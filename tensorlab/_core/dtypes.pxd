@@ -12,8 +12,10 @@ cdef enum:
     BFLOAT16 = 7        # stored as such, computed in FLOAT32
     FLOAT32 = 8
     FLOAT64 = 9
-    NUM_DTYPES = 10
-    NO_DTYPE = 10       # "not known yet" while promoting
+    COMPLEX64 = 10      # two numbers of FLOAT32: the real and the imaginary part
+    COMPLEX128 = 11     # two of FLOAT64
+    NUM_DTYPES = 12
+    NO_DTYPE = 12       # "not known yet" while promoting
     MAX_ITEMSIZE = 16   # bytes of the widest element that can be moved: what buffers for any type reserve for each
 
 # Classes of types are sets of them, with a bit for each code: is_in(x.dtype_, INTEGRAL | FLOATING). Nothing but the table of
@@ -24,7 +26,7 @@ cdef enum:
     INTEGRAL = UNSIGNED | 1 << INT8 | 1 << INT16 | 1 << INT32 | 1 << INT64
     HALF = 1 << FLOAT16 | 1 << BFLOAT16
     FLOATING = HALF | 1 << FLOAT32 | 1 << FLOAT64
-    COMPLEX = 0                                 # none so far
+    COMPLEX = 1 << COMPLEX64 | 1 << COMPLEX128
     INEXACT = FLOATING | COMPLEX                # what division gives, and what has a derivative
     NUMBER = INTEGRAL | INEXACT                 # all but bool
     ORDERED = BOOLEAN | INTEGRAL | FLOATING     # what can be compared with <
@@ -48,6 +50,19 @@ ctypedef fused integer:
 ctypedef fused real:
     float
     double
+
+ctypedef float complex complex64
+ctypedef double complex complex128
+
+ctypedef fused complex_number:
+    complex64
+    complex128
+
+ctypedef fused inexact:         # types in which sums, products and quotients are what they are in mathematics
+    float
+    double
+    complex64
+    complex128
 
 cdef struct two_words:
     int64_t first
@@ -83,6 +98,10 @@ cdef inline int kernel_dtype(int code) noexcept nogil:
     """The type that kernels compute in: half types are converted block by block."""
     return FLOAT32 if is_in(code, HALF) else code
 
+cdef inline int real_dtype(int code) noexcept nogil:
+    """The type of a complex number's parts; a real type is its own."""
+    return FLOAT32 if code == COMPLEX64 else FLOAT64 if code == COMPLEX128 else code
+
 cdef inline int sum_dtype(int code) noexcept nogil:
     """The type of a sum or product of elements of this type: integers and bools become int64."""
     return code if is_in(code, INEXACT) else INT64
@@ -95,6 +114,7 @@ cdef inline bint is_double(int kernel) except -1:
         refuse_loop(kernel)
     return kernel == FLOAT64
 
+cdef int complex_dtype(int code) except -1
 cdef dtype dtype_object(int code)
 cdef int default_float() noexcept
 cdef int dtype_code(object given, int default) except -1

@@ -23,6 +23,8 @@ cdef tuple ROWS = (
     ("bfloat16", 2, None,  ("int64",)),
     ("float32",  4, b"f",  ("float16", "bfloat16")),
     ("float64",  8, b"d",  ("float32",)),
+    ("complex64",  8, None, ("float32",)),
+    ("complex128", 16, None, ("complex64", "float64")),
 )
 cdef tuple NAMES = tuple([row[0] for row in ROWS])
 cdef tuple CATEGORIES = (BOOLEAN, INTEGRAL, FLOATING, COMPLEX)      # lowest first
@@ -54,17 +56,16 @@ cdef class dtype:
 
     @property
     def is_complex(self):
-        """False: tensorlab has no complex types."""
+        """True for complex64 and complex128."""
         return is_in(self.code, COMPLEX)
 
     def to_real(self):
-        """The type of a complex number's parts: the type itself, since none here is complex."""
-        return self
+        """The type of a complex number's parts: float32 for complex64. A real type is its own."""
+        return dtype_object(real_dtype(self.code))
 
     def to_complex(self):
-        """The complex type with parts of this type: an error, since tensorlab has none."""
-        raise UnsupportedDType(f"to_complex: tensorlab has no complex types, so none goes with {self!r}; keep the real and "
-                               f"the imaginary part in a dimension of size 2")
+        """The complex type with parts of this type: complex64 for float32. A complex type is its own."""
+        return dtype_object(complex_dtype(self.code))
 
     def __repr__(self):
         return "tensorlab." + self.name
@@ -110,6 +111,15 @@ if (len(ROWS) != NUM_DTYPES or not {row[1] for row in ROWS} <= {1, 2, 4, 8, MAX_
 fill_tables()
 
 
+cdef int complex_dtype(int code) except -1:
+    """The complex type whose parts have this type; of half types, which have none, the one that holds them."""
+    if code == FLOAT64 or code == COMPLEX128:
+        return COMPLEX128
+    if is_in(code, FLOATING) or code == COMPLEX64:
+        return COMPLEX64
+    raise UnsupportedDType(f"no complex type has parts of {dtype_object(code)}; convert with .float() first")
+
+
 cdef int refuse_loop(int code) except -1:
     raise UnsupportedDType(f"not implemented for {dtype_object(code)}; convert with .to() first")
 
@@ -151,13 +161,15 @@ def set_default_dtype(d):
 
 
 cdef int dtype_code(object given, int default) except -1:
-    """The code of a dtype argument: a dtype, Python's bool, int or float, or None for the default."""
+    """The code of a dtype argument: a dtype, Python's bool, int, float or complex, or None for the default."""
     if given is None:
         return default
     if isinstance(given, dtype):
         return (<dtype>given).code
     if given is float:
         return FLOAT64
+    if given is complex:
+        return complex_dtype(default_code)
     if given is int:
         return INT64
     if given is bool:
@@ -213,6 +225,7 @@ class finfo(Limits):
 
     def __init__(self, type=None):
         cdef int code = dtype_code(type, default_code)
+        code = real_dtype(code)
         if not is_in(code, FLOATING):
             raise TypeError(f"finfo: needs a floating dtype, not {type!r}; use iinfo for "
                             "integer types")

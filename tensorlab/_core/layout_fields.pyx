@@ -3,7 +3,7 @@
 Each function here becomes a method of class Tensor. As functions of a module they look at what they are called with:
 `Tensor.size([1, 2])` is a TypeError, where a method of the compiled class would read a list as if it were a tensor.
 """
-from tensorlab._core.dtypes cimport item_size
+from tensorlab._core.dtypes cimport COMPLEX, is_in, item_size
 from tensorlab._core.layout cimport wrap_dim
 from tensorlab._core.tensor cimport TensorBase, offset_of
 
@@ -100,8 +100,8 @@ def is_signed(TensorBase self not None):
 
 
 def is_complex(TensorBase self not None):
-    """False: tensorlab has no complex types."""
-    return False
+    """True for the types complex64 and complex128."""
+    return is_in(self.dtype_, COMPLEX)
 
 
 def is_inference(TensorBase self not None):

@@ -272,5 +272,5 @@ __all__ = [
 API_VERSIONS = ("2021.12", "2022.12", "2023.12")
 __array_api_version__ = API_VERSIONS[-1]
 
-bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64 = DTYPES
+(bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128) = DTYPES
 e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi

@@ -58,7 +58,7 @@ cdef int check_same_shape(str where, TensorBase input, TensorBase target) except
 
 # ---------------------------------------------------------------- mse_loss
 cdef Op MSE_LOSS = Op("mse_loss(Tensor x, Tensor y) -> Tensor", aten=None, dtype="promote",
-                      scalar={"floating": "(x - y) * (x - y)"})
+                      scalar={"inexact": "(x - y) * (x - y)"})
 
 @MSE_LOSS.derivative("x")
 def mse_loss_derivative_x(grad, x, y):
@@ -90,7 +90,7 @@ def mse_loss(TensorBase input not None, TensorBase target not None, size_average
 
 # ---------------------------------------------------------------- mse_loss_backward
 cdef Op MSE_LOSS_BACKWARD = Op("mse_loss_backward(Tensor grad, Tensor x, Tensor y) -> Tensor",
-                               dtype="promote", scalar={"floating": "grad * (2.0 * (x - y))"})
+                               dtype="promote", scalar={"inexact": "grad * ((T)2 * (x - y))"})
 
 @MSE_LOSS_BACKWARD.derivative("grad")
 def mse_loss_backward_derivative_grad(grad, x, y):

@@ -17,7 +17,7 @@ from tensorlab._core.dispatch.dispatch cimport run_4, run_tuple
 from tensorlab._core.dispatch.op cimport Op, inplace_op
 from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dtypes cimport FLOATING, is_double, item_size, kernel_dtype, real
-from tensorlab._core.graph.graph cimport as_view, bump_version, set_as_strided
+from tensorlab._core.graph.graph cimport as_view, bump_version
 from tensorlab._core.layout cimport (
     MAX_NDIM, extent, int_argument, may_have_internal_overlap, plain_ints, read_sizes,
     shape_text, ssize
@@ -160,8 +160,6 @@ def as_strided(TensorBase input not None, size, stride, storage_offset=None):
             [3, 4]])
     """
     return run_4(AS_STRIDED, input, plain_ints(size), plain_ints(stride), own_or_given(input, storage_offset))
-
-set_as_strided(as_strided)
 
 
 cdef Op AS_STRIDED_ = inplace_op(AS_STRIDED)

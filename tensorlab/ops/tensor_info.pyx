@@ -4,7 +4,7 @@ Much of this exists for programs written for many devices and kinds of tensors. 
 processor's memory, so most answers are constants; they are given without ado, and what cannot be had is refused.
 """
 from tensorlab._core.dispatch.operands cimport can_cast as may_cast
-from tensorlab._core.dtypes cimport FLOATING, NO_DTYPE, dtype_code, is_in, item_size
+from tensorlab._core.dtypes cimport COMPLEX, FLOATING, NO_DTYPE, dtype_code, is_in, item_size
 from tensorlab._core.state.devices cimport FIRST_OF_OTHERS, ON_CPU
 from tensorlab._core.storage cimport Storage
 from tensorlab._core.tensor cimport TensorBase, is_meta, offset_of
@@ -56,15 +56,15 @@ def is_floating_point(TensorBase input not None):
 
 
 def is_complex(TensorBase input not None):
-    """False: tensorlab has no complex types.
+    """True for the types complex64 and complex128.
 
     Examples
     --------
     >>> import tensorlab
-    >>> tensorlab.is_complex(tensorlab.ones(1))
-    False
+    >>> tensorlab.is_complex(tensorlab.tensor([1 + 2j]))
+    True
     """
-    return False
+    return is_in(input.dtype_, COMPLEX)
 
 
 def is_signed(TensorBase input not None):
@@ -156,43 +156,6 @@ def can_cast(from_, to):
 def dim_order(TensorBase self not None):
     """The dimensions from the one with the largest stride to the one with the smallest."""
     return tuple(sorted(range(self.ndim_), key=lambda d: (-self.stride(d), d)))
-
-
-# ---------------------------------------------------------------- real numbers
-def real(TensorBase input not None):
-    """The real part: the tensor itself, since no tensor is complex.
-
-    Examples
-    --------
-    >>> import tensorlab
-    >>> x = tensorlab.arange(6).view(2, 3)
-    >>> tensorlab.real(x) is x
-    True
-    """
-    return input
-
-
-def imag(TensorBase input not None):
-    """The imaginary part: an error, since no tensor is complex."""
-    raise UnsupportedDType(f"imag: needs a complex tensor, and tensorlab has none, but {input.dtype}")
-
-
-def conj(TensorBase input not None):
-    """The complex conjugate: the tensor itself, since no tensor is complex. So are `conj_physical`, `resolve_conj` and
-    `resolve_neg`."""
-    return input
-
-
-def is_conj(TensorBase input not None):
-    """False: a tensor is never stored as its conjugate. Nor is one stored negated (`is_neg`).
-
-    Examples
-    --------
-    >>> import tensorlab
-    >>> tensorlab.is_conj(tensorlab.ones(1))
-    False
-    """
-    return False
 
 
 # ---------------------------------------------------------------- where

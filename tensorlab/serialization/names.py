@@ -34,14 +34,14 @@ STORAGES = {  # the class that a file names for the bytes of a dtype
     "BFloat16Storage": "bfloat16",
     "FloatStorage": "float32",
     "DoubleStorage": "float64",
+    "ComplexFloatStorage": "complex64",
+    "ComplexDoubleStorage": "complex128",
 }
 AS_REAL = "save torch.view_as_real(x), which has a last dimension of two"
 AS_FLOAT = "save x.dequantize()"
 AS_OTHER = "save x.to() of another dtype"
 NOT_HERE = {  # names for what PyTorch has and there is not here: what it is, and what to do in PyTorch
-    "torch.ComplexFloatStorage": ("complex64 numbers", AS_REAL),
-    "torch.ComplexDoubleStorage": ("complex128 numbers", AS_REAL),
-    **{f"torch.complex{bits}": (f"complex{bits} numbers", AS_REAL) for bits in (32, 64, 128)},
+    "torch.complex32": ("complex32 numbers", AS_REAL),
     "torch.QInt8Storage": ("qint8 numbers", AS_FLOAT),
     "torch.QUInt8Storage": ("quint8 numbers", AS_FLOAT),
     "torch.QInt32Storage": ("qint32 numbers", AS_FLOAT),

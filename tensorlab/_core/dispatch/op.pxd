@@ -9,6 +9,7 @@ cdef enum:
     PROMOTE = 0                 # the promoted type
     INT_TO_FLOAT = 1            # the promoted type; integers become the default floating type
     COMPARE = 2                 # computes in the promoted type, returns bool
+    REAL = 3                    # computes in the promoted type, returns the type of its parts if that is complex
 
 cdef enum:
     MAX_INPUTS = 8              # differentiable parameters of an op
@@ -76,6 +77,7 @@ cdef class Op:
     cdef readonly dict constants        # arguments of PyTorch's op that are the same in all calls of this one
     cdef readonly bint is_pointwise
     cdef readonly bint wraps_numbers    # a number stands for a 0-d tensor, and has an edge to nowhere
+    cdef readonly bint is_holomorphic   # see Op
     cdef readonly bint is_modular       # on integers, a number that is wrapped first gives the same as a result that is wrapped
     cdef readonly int dtype_rule
     cdef readonly object scalar         # what a pointwise op computes of one element, in C (scalar.py), or None
@@ -113,3 +115,4 @@ cdef int set_run(run_function function) except -1
 cdef Op inplace_op(Op op)
 cdef int set_loops(const NamedLoops* made) except -1
 cdef void floating_loops(Op op, void* float32, void* float64) noexcept
+cdef void complex_loops(Op op, void* complex64, void* complex128) noexcept

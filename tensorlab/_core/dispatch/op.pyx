@@ -57,7 +57,7 @@ from cpython.object cimport PyObject
 from libc.string cimport memcpy
 
 from tensorlab._core.dispatch.operands cimport as_number
-from tensorlab._core.dtypes cimport FLOAT32, FLOAT64
+from tensorlab._core.dtypes cimport COMPLEX128, COMPLEX64, FLOAT32, FLOAT64
 from tensorlab._core.state.devices cimport MAX_DEVICES, ON_CPU, SHELL
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase
 
@@ -73,7 +73,7 @@ cdef enum:
     A_TENSOR = 1
     ASK = 2                     # a list of tensors
 
-DTYPE_RULES = {"promote": PROMOTE, "floating": INT_TO_FLOAT, "compare": COMPARE}
+DTYPE_RULES = {"promote": PROMOTE, "floating": INT_TO_FLOAT, "compare": COMPARE, "real": REAL}
 
 
 # ---------------------------------------------------------------- declaring an op
@@ -84,7 +84,7 @@ cdef class Op:
     Parameters
     ----------
     schema : str, such as "mul(Tensor x, Tensor y) -> Tensor", in PyTorch's schema language (schema.py)
-    dtype : "promote", "floating" or "compare", for pointwise ops only
+    dtype : "promote", "floating", "compare" or "real", for pointwise ops only
     scalar : str, Guarded, or dict of them by type: what a pointwise op computes of one element, in C (scalar.py)
     node : str, PyTorch's name of the backward node; "MulBackward0" unless given
     public : dict, what PyTorch calls parameters: `_saved_mat2` of a node. x is self and y is other unless given
@@ -97,6 +97,8 @@ cdef class Op:
         PyTorch's layout of results and its freeing of saved values depend on it. True for ops of two operands unless given
     is_modular : bool, whether integers are calculated modulo 2**bits, as sums, products and bits are: there a number that is
         outside of the integer type may be wrapped first, with the same result. Elsewhere such a number is an error
+    holomorphic : bool, whether the formulas of the derivatives, which are written as for real numbers, need conjugates where the
+        result is complex: see `apply_conjugated` in recording.pyx. Unless given, they do if they read values of the forward pass
     exact_out : bool, whether out= must have exactly the type of the result, where PyTorch does not cast
     facets : what else is to be known of it, by the names of facets (facets.py), such as `checks_values=True`
     """
@@ -106,7 +108,7 @@ cdef class Op:
 
     def __init__(self, str schema, *, str dtype=None, object scalar=None, str node=None, dict public=None, object aten=...,
                  str fixed="", dict constants=None, Py_ssize_t grain=32768, wraps_numbers=None, bint is_modular=False,
-                 bint exact_out=False, int differentiable=MAX_RESULTS, bint records_itself=False, **facets):
+                 holomorphic=None, bint exact_out=False, int differentiable=MAX_RESULTS, bint records_itself=False, **facets):
         name, _, rest = schema.partition("(")
         if name in REGISTRY:
             raise ValueError(f"Op: {name} is declared twice")
@@ -129,6 +131,7 @@ cdef class Op:
         self.wraps_numbers = self.arity == 2 and self.is_pointwise if wraps_numbers is None else wraps_numbers
         self.dtype_rule = DTYPE_RULES[dtype or "promote"]
         self.is_modular = is_modular
+        self.is_holomorphic = holomorphic is not False
         self.exact_out = exact_out
         self.grain = grain
         self.kernels = [None] * (SHELL + MAX_DEVICES)         # by the code of a device; a shell has none
@@ -435,3 +438,8 @@ cdef void floating_loops(Op op, void* float32, void* float64) noexcept:
     """Give an op loops of its own."""
     op.loops[FLOAT32] = float32
     op.loops[FLOAT64] = float64
+
+
+cdef void complex_loops(Op op, void* complex64, void* complex128) noexcept:
+    op.loops[COMPLEX64] = complex64
+    op.loops[COMPLEX128] = complex128

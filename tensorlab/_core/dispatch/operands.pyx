@@ -2,6 +2,7 @@
 
 What an op must know of its operands before its loop can run, and nothing about any particular op.
 """
+from cpython.complex cimport PyComplex_Check
 from cpython.float cimport PyFloat_Check
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_Check
 from cpython.number cimport PyIndex_Check
@@ -10,8 +11,9 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 
 from tensorlab._core.dtypes cimport (
-    BOOL, FLOAT32, FLOAT64, FLOATING, INEXACT, INT16, INT32, INT64, INT8, INTEGRAL, NO_DTYPE,
-    UINT8, category, default_float, dtype_object, is_in, item_size, promotion, refuse_loop
+    BOOL, COMPLEX, COMPLEX128, COMPLEX64, FLOAT32, FLOAT64, FLOATING, INEXACT, INT16, INT32, INT64,
+    INT8, INTEGRAL, NO_DTYPE, UINT8, category, complex128, complex64, default_float, dtype_object,
+    is_in, item_size, promotion, refuse_loop
 )
 from tensorlab._core.layout cimport (
     MAX_NDIM, broadcast_into, channels_last_strides, dense_strides, has_internal_overlap,
@@ -34,12 +36,12 @@ cdef bint is_operand(object x):
 
 
 cdef object as_number(object x):
-    """A Python bool, int or float; NumPy's scalars become one; None for anything else."""
-    if PyFloat_Check(x) or PyLong_Check(x):
+    """A Python bool, int, float or complex; NumPy's scalars become one; None for anything else."""
+    if PyFloat_Check(x) or PyLong_Check(x) or PyComplex_Check(x):
         return x
     if hasattr(x, "dtype") and hasattr(x, "item") and getattr(x, "ndim", 1) == 0 and not isinstance(x, TensorBase):
         x = x.item()
-        return x if PyFloat_Check(x) or PyLong_Check(x) else None
+        return x if PyFloat_Check(x) or PyLong_Check(x) or PyComplex_Check(x) else None
     return None
 
 
@@ -47,6 +49,8 @@ cdef int number_dtype(object x) noexcept:
     """The type that a Python number brings into promotion."""
     if PyFloat_Check(x):
         return default_float()
+    if PyComplex_Check(x):
+        return COMPLEX128 if default_float() == FLOAT64 else COMPLEX64
     return BOOL if x is True or x is False else INT64
 
 
@@ -59,6 +63,10 @@ cdef int write_number(object x, int dtype, void* to) except -1:
         (<float*>to)[0] = <float><double>x
     elif dtype == BOOL:
         (<uint8_t*>to)[0] = bool(x)
+    elif dtype == COMPLEX128:
+        (<complex128*>to)[0] = x
+    elif dtype == COMPLEX64:
+        (<complex64*>to)[0] = <complex64><complex128>x
     else:
         n = int(x)
         if dtype == INT64:
@@ -103,6 +111,11 @@ cdef int check_fits(object x, int dtype, str where) except -1:
     uint8 takes the ints from -255 to -1, too, and wraps them, so that -1 is the byte with all bits set.
     """
     cdef double value
+    if is_in(dtype, COMPLEX):
+        return 0
+    if PyComplex_Check(x) and dtype != BOOL:
+        raise DTypeError(f"{where}: the number {x} is complex, which {dtype_object(dtype)} can't hold; use its .real, or a "
+                         f"complex dtype")
     if not is_in(dtype, INTEGRAL):
         return 0
     if PyLong_Check(x):

@@ -1,8 +1,8 @@
 """What a call of a pointwise op computes, without autograd and layers."""
 from cpython.object cimport PyObject
 
-from tensorlab._core.dispatch.op cimport COMPARE, Op
-from tensorlab._core.dtypes cimport BOOL
+from tensorlab._core.dispatch.op cimport COMPARE, REAL, Op
+from tensorlab._core.dtypes cimport BOOL, COMPLEX, is_in
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.state.devices cimport ON_CPU
 from tensorlab._core.tensor cimport TensorBase, empty_tensor
@@ -21,6 +21,8 @@ cdef inline void* short_cut(Op op, TensorBase x) noexcept:
     """The loop, if x is small, contiguous and of a type that is computed and returned as it is."""
     if x.is_contiguous_ and x.numel_ <= SMALL_CALL and x.storage_.device == ON_CPU:
         # half types have no loop; under the rule INT_TO_FLOAT integers have none, either
+        if op.dtype_rule == REAL and is_in(x.dtype_, COMPLEX):
+            return NULL
         return op.loops[x.dtype_]
     return NULL
 

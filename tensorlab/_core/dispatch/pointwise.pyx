@@ -12,14 +12,15 @@ from cpython.float cimport PyFloat_Check
 from cpython.long cimport PyLong_Check
 from cpython.object cimport PyObject
 
-from tensorlab._core.dispatch.op cimport COMPARE, INT_TO_FLOAT, Op
+from tensorlab._core.dispatch.op cimport COMPARE, INT_TO_FLOAT, REAL, Op
 from tensorlab._core.dispatch.operands cimport (
     broadcast_operands, can_cast, check_fits, common_device, is_operand, promoted_dtype,
     refuse_internal_overlap, refuse_overlap, result_for, same_numbers, write_number
 )
 from tensorlab._core.dispatch.out_argument cimport check_out_dtype, other_device, resize_out
 from tensorlab._core.dtypes cimport (
-    BOOL, INEXACT, INT64, MAX_ITEMSIZE, default_float, dtype_object, is_in, item_size, kernel_dtype
+    BOOL, INEXACT, INT64, MAX_ITEMSIZE, default_float, dtype_object, is_in, item_size, kernel_dtype,
+    real_dtype
 )
 from tensorlab._core.layout cimport MAX_NDIM, is_canonical, may_have_internal_overlap, shape_text, ssize
 from tensorlab._core.loops.conversion cimport check_convertible
@@ -43,10 +44,15 @@ cdef int resolve(Op op, int promoted, int* compute, int* result) except -1:
     if op.dtype_rule == INT_TO_FLOAT and not is_in(promoted, INEXACT):
         promoted = default_float()
     compute[0] = kernel_dtype(promoted)
-    result[0] = BOOL if op.dtype_rule == COMPARE else promoted
+    result[0] = written_dtype(op, promoted)
     if op.loops[compute[0]] == NULL:
         raise UnsupportedDType(f"{op.name}: not implemented for {dtype_object(promoted)}; convert with .to() first")
     return 0
+
+
+cdef inline int written_dtype(Op op, int computed) noexcept:
+    """The type that a loop writes which computes in this one."""
+    return BOOL if op.dtype_rule == COMPARE else real_dtype(computed) if op.dtype_rule == REAL else computed
 
 
 cdef TensorBase compute(Op op, PyObject** operands, int n, TensorBase out, bint in_place):
@@ -81,8 +87,7 @@ cdef TensorBase compute(Op op, PyObject** operands, int n, TensorBase out, bint 
     iter.one_by_one = in_place and may_have_internal_overlap(ndim, out.sizes, out.strides)
     for k in range(ndim):
         iter.sizes[k] = sizes[k]
-    set_operand(&iter, 0, out.data_, out.dtype_, BOOL if op.dtype_rule == COMPARE else compute_dtype, ndim, sizes,
-                out.strides)
+    set_operand(&iter, 0, out.data_, out.dtype_, written_dtype(op, compute_dtype), ndim, sizes, out.strides)
     for k in range(n):
         if isinstance(<object>operands[k], TensorBase):
             x = <TensorBase>operands[k]

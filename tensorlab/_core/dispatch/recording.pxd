@@ -20,6 +20,8 @@ cdef class OpNode(Node):
     cdef tuple apply_joint(self, object grad, GraphTask task)
     cdef int save_arguments(self, unsigned int mask, PyObject** arguments, int n) except -1
     cdef int check_saved(self) except -1
+    cdef bint reads_values(self) except -1
+    cdef tuple apply_formulas(self, object grad, GraphTask task)
     cdef object call_formula(self, Py_ssize_t j, object grad)
     cdef object get(self, int code, Py_ssize_t j, object grad)
     cdef InputMetadata* metadata_of_input(self, Py_ssize_t j)

@@ -17,7 +17,7 @@ from tensorlab._core.dispatch.op cimport (
     WANTED, Op
 )
 from tensorlab._core.dispatch.operands cimport refuse_internal_overlap
-from tensorlab._core.dtypes cimport dtype_object, is_differentiable
+from tensorlab._core.dtypes cimport COMPLEX, dtype_object, is_differentiable, is_in
 from tensorlab._core.graph.accumulate_grad cimport gradient_edge, set_edge_output, set_edges
 from tensorlab._core.graph.graph cimport (
     GraphTask, InputMetadata, Node, already_released, bump_version, has_shape_of, is_wanted,
@@ -35,6 +35,21 @@ from tensorlab._core.tensor cimport TensorBase, make_size, offset_of
 from tensorlab.errors import GradientError
 
 
+# ---------------------------------------------------------------- complex numbers
+# A formula is written as for real numbers: it multiplies the gradient with the transposed Jacobian, J^T g. The gradient of a
+# real loss with respect to a complex x is defined so that a step against it goes down, which takes the conjugate transpose,
+# J^H g (Wirtinger calculus: Kreutz-Delgado, "The Complex Gradient Operator and the CR-Calculus", arXiv:0906.4835). If the op is
+# holomorphic, which almost all are, J^H g = conj(J^T conj(g)): so one pair of conjugates around a formula serves all of
+# them, and none is written twice. Ops that aren't, such as abs, say so (`holomorphic=False`), and have formulas of their own.
+cdef object conjugates(object grads):
+    """The conjugate of a gradient, or of each in a sequence."""
+    if isinstance(grads, TensorBase):
+        return grads.conj()
+    if grads is None:
+        return None
+    return type(grads)([conjugates(one) for one in grads])
+
+
 # ---------------------------------------------------------------- nodes of ops
 @cython.final
 @cython.binding(False)
@@ -42,6 +57,15 @@ cdef class OpNode(Node):
     """The node of an op of ours: its derivatives, and what they saved."""
 
     cdef tuple apply(self, object grad, GraphTask task):
+        if is_in(self.input_metadata.dtype, COMPLEX) and self.op.is_holomorphic and self.reads_values():
+            return conjugates(self.apply_formulas(conjugates(grad), task))
+        return self.apply_formulas(grad, task)
+
+    cdef bint reads_values(self) except -1:
+        """Do the formulas use values of the forward pass, tensors or numbers?"""
+        return self.saved is not None or self.wants_output
+
+    cdef tuple apply_formulas(self, object grad, GraphTask task):
         cdef Op op = self.op
         cdef tuple edges = self.edges
         cdef Py_ssize_t j, n = PyTuple_GET_SIZE(edges)

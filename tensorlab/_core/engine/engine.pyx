@@ -15,7 +15,7 @@ from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_SET_ITEM
 
 from threading import Thread
 
-from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_differentiable
+from tensorlab._core.dtypes cimport COMPLEX, FLOAT64, dtype_object, is_differentiable, is_in
 from tensorlab._core.engine.graph_task cimport ReadyQueue, Task, count, select, start_task
 from tensorlab._core.engine.node_hooks cimport (
     run_leaf_hooks, run_posthooks, run_prehooks, run_tensor_hooks
@@ -94,6 +94,9 @@ cdef object validate_grad(object grad, InputMetadata* metadata, Node source):
     if not is_differentiable(metadata.dtype):
         raise GradientError(f"{source.name()}: leads to a tensor of "
                             f"{dtype_object(metadata.dtype)}, and integers have no gradient")
+    if is_in(g.dtype_, COMPLEX) and not is_in(metadata.dtype, COMPLEX):
+        grad = <TensorBase?>grad.real           # a real number took part in a complex calculation
+        g = <TensorBase>grad
     if g.dtype_ != metadata.dtype:
         grad = <TensorBase?>grad.to(dtype_object(metadata.dtype))
     place = g.storage_.device & ~SHELL

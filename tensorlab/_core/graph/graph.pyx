@@ -281,13 +281,17 @@ cdef int set_input_metadata(Node node, object outputs) except -1:
 
 
 # ---------------------------------------------------------------- reading a tensor's node
-cdef object as_strided = None
+cdef object strided_reading = None
 
-cdef int set_as_strided(object function) except -1:
-    """The op that replays a view on its base; handed down by tensorlab/ops/strided.pyx."""
-    global as_strided
-    as_strided = function
+cdef int set_strided_reading(object function) except -1:
+    """What replays a view on its base; handed down by tensorlab/ops/complex_numbers.pyx."""
+    global strided_reading
+    strided_reading = function
     return 0
+
+cdef TensorBase read_strided(object base, int dtype, object size, object stride, object offset):
+    """A view of `base`, recorded: see `strided_reading`."""
+    return <TensorBase?>strided_reading(base, dtype, size, stride, offset)
 
 
 cdef Node grad_fn_of(TensorBase x):
@@ -308,8 +312,8 @@ cdef Node grad_fn_of(TensorBase x):
             thread_state().grad_enabled = True      # in inference mode too: history from before
             were_disabled = set_overrides_disabled(True)
             try:
-                again = <TensorBase?>as_strided(
-                    x.base, make_size(x.ndim_, x.sizes), x.stride(), offset_of(x))
+                again = read_strided(
+                    x.base, x.dtype_, make_size(x.ndim_, x.sizes), x.stride(), offset_of(x))
             finally:
                 thread_state().grad_enabled = was_enabled
                 set_overrides_disabled(were_disabled)

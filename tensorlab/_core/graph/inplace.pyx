@@ -9,6 +9,7 @@ from libc.stdlib cimport calloc
 from tensorlab._core.dtypes cimport item_size
 from tensorlab._core.graph.accumulate_grad cimport gradient_edge
 from tensorlab._core.graph.graph cimport (
+    read_strided,
     GraphTask, Node, already_released, grad_fn_of, is_wanted, move_retained, needs_grad,
     refuse_special_view, set_history, set_sequence_number, write_metadata
 )
@@ -61,7 +62,7 @@ cdef int rebase_history(TensorBase x, Node node, Py_ssize_t place=0) except -1:
         slices.base_strides[i] = base.strides[i]
     for i in range(x.ndim_):
         slices.view_strides[i] = x.strides[i]
-    slices.view_offset = offset_of(x) - offset_of(base)
+    slices.view_offset = (x.data_ - base.data_) // item_size[x.dtype_]      # x may have another type: the real part
     slices.saved = node
     slices.place = place
     take_edges(slices, node, base)
@@ -107,8 +108,8 @@ cdef class CopySlices(Node):
             make_size(self.base_metadata.ndim, self.base_metadata.sizes),
             tuple([self.base_strides[i] for i in range(self.base_metadata.ndim)]))
         result.copy_(grad)
-        part = result.as_strided(
-            make_size(self.view_metadata.ndim, self.view_metadata.sizes),
+        part = read_strided(
+            result, self.view_metadata.dtype, make_size(self.view_metadata.ndim, self.view_metadata.sizes),
             tuple([self.view_strides[i] for i in range(self.view_metadata.ndim)]),
             self.view_offset)
         if function is None:
@@ -141,8 +142,9 @@ cdef class CopySlices(Node):
             base.counter = saved.counter
         else:
             base = alias_as(saved, ndim, self.base_metadata.sizes, self.base_strides, data)
+            base.dtype_ = self.base_metadata.dtype
         set_history(base, self, 0)
-        return base.as_strided(make_size(saved.ndim_, saved.sizes), saved.stride(), offset_of(saved))
+        return read_strided(base, saved.dtype_, make_size(saved.ndim_, saved.sizes), saved.stride(), offset_of(saved))
 
     cdef str label(self):
         return "CopySlices"

@@ -11,7 +11,7 @@ from cpython.ref cimport Py_INCREF
 from tensorlab._core.state.devices cimport ON_CPU, SHELL, device_name
 from tensorlab._core.dispatch.dispatch cimport run_2
 from tensorlab._core.dispatch.op cimport Op
-from tensorlab._core.dtypes cimport INT64, NO_DTYPE, NUM_DTYPES, dtype_object, item_size
+from tensorlab._core.dtypes cimport BFLOAT16, INT64, NO_DTYPE, NUM_DTYPES, dtype_object, item_size
 from tensorlab._core.graph.graph cimport should_record
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.state.modes cimport active_layers
@@ -32,11 +32,11 @@ cdef extern from "numpy/arrayobject.h":
 
 cnp.import_array()
 
-# NumPy's number for each type; -1 if it has none. What has a letter in the module struct has the same name in NumPy.
+# NumPy's number for each type; -1 if it has none. What NumPy has, it calls by the same name.
 cdef int[NUM_DTYPES] NUMPY_TYPES
 cdef int code
 for code in range(NUM_DTYPES):
-    NUMPY_TYPES[code] = -1 if dtype_object(code).letter is None else get_dtype(dtype_object(code).name).num
+    NUMPY_TYPES[code] = -1 if code == BFLOAT16 else get_dtype(dtype_object(code).name).num
 
 
 # ---------------------------------------------------------------- lending memory

@@ -12,8 +12,8 @@ from tensorlab._core.dispatch.dispatch cimport run_1, run_3
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport as_number, check_fits, number_dtype, write_number
 from tensorlab._core.dtypes cimport (
-    BOOL, BOOLEAN, FLOAT32, FLOAT64, HALF, INT16, INT32, INT64, INT8, INTEGRAL, NO_DTYPE, UINT8,
-    default_float, dtype_code, dtype_object, is_in, item_size, promotion
+    BOOL, BOOLEAN, COMPLEX128, COMPLEX64, FLOAT32, FLOAT64, HALF, INT16, INT32, INT64, INT8,
+    INTEGRAL, NO_DTYPE, UINT8, complex128, complex64, default_float, dtype_code, dtype_object, is_in, item_size, promotion
 )
 from tensorlab._core.graph.graph cimport needs_grad
 from tensorlab._core.interop.arrays cimport is_ndarray, note_lending, tensor_over
@@ -37,7 +37,7 @@ from tensorlab.errors import DTypeError, ShapeError
 
 # ---------------------------------------------------------------- single elements
 cdef object read_element(const void* address, int dtype):
-    """One element as a Python bool, int or float."""
+    """One element as a Python bool, int, float or complex."""
     if dtype == FLOAT32:
         return <double>(<float*>address)[0]
     if dtype == FLOAT64:
@@ -54,6 +54,10 @@ cdef object read_element(const void* address, int dtype):
         return (<int16_t*>address)[0]
     if dtype == INT32:
         return (<int32_t*>address)[0]
+    if dtype == COMPLEX64:
+        return <complex128>(<complex64*>address)[0]
+    if dtype == COMPLEX128:
+        return (<complex128*>address)[0]
     return read_half(address, dtype)
 
 

@@ -7,8 +7,8 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 from libc.string cimport memcpy
 
 from tensorlab._core.dtypes cimport (
-    BOOL, FLOAT16, FLOAT32, FLOAT64, HALF, INT16, INT32, INT64, INT8, MAX_ITEMSIZE, NUM_DTYPES,
-    UINT8, dtype_object, is_in, item_size, kernel_dtype, number, two_words, word
+    BOOL, COMPLEX128, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, HALF, INT16, INT32, INT64, INT8,
+    MAX_ITEMSIZE, NUM_DTYPES, UINT8, complex128, complex64, complex_number, dtype_object, is_in, item_size, kernel_dtype, number, two_words, word
 )
 from tensorlab._core.layout cimport ssize
 
@@ -115,6 +115,66 @@ set_converters[int32_t](INT32, 0)
 set_converters[int64_t](INT64, 0)
 set_converters[float](FLOAT32, 0)
 set_converters[double](FLOAT64, 0)
+
+
+# ---------------------------------------------------------------- complex numbers
+# A real number is the real part. The other way the imaginary part is left out; the ops warn of that.
+cdef void widen_to_complex(complex_number* out, const source_number* x, ssize out_stride, ssize x_stride, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        if complex_number is complex64:
+            out[i * out_stride] = <float>x[i * x_stride]
+        else:
+            out[i * out_stride] = <double>x[i * x_stride]
+
+cdef void take_real_part(number* out, const complex_number* x, ssize out_stride, ssize x_stride, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i * out_stride] = cast_one[number, double](out[0], x[i * x_stride].real)
+
+cdef void complex_to_bool(uint8_t* out, const complex_number* x, ssize out_stride, ssize x_stride, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i * out_stride] = x[i * x_stride].real != 0 or x[i * x_stride].imag != 0
+
+cdef void widen_complex(complex128* out, const complex64* x, ssize out_stride, ssize x_stride, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i * out_stride] = x[i * x_stride]
+
+cdef void narrow_complex(complex64* out, const complex128* x, ssize out_stride, ssize x_stride, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i * out_stride] = <complex64>x[i * x_stride]
+
+cdef void set_widening(int x_dtype, source_number as_this) noexcept:
+    """From a real type to both complex ones."""
+    converters[COMPLEX64][x_dtype] = <row_loop>widen_to_complex[complex64, source_number]
+    converters[COMPLEX128][x_dtype] = <row_loop>widen_to_complex[complex128, source_number]
+
+cdef void set_narrowing(int x_dtype, complex_number as_this) noexcept:
+    """From a complex type to all real ones."""
+    converters[BOOL][x_dtype] = <row_loop>complex_to_bool[complex_number]
+    converters[UINT8][x_dtype] = <row_loop>take_real_part[uint8_t, complex_number]
+    converters[INT8][x_dtype] = <row_loop>take_real_part[int8_t, complex_number]
+    converters[INT16][x_dtype] = <row_loop>take_real_part[int16_t, complex_number]
+    converters[INT32][x_dtype] = <row_loop>take_real_part[int32_t, complex_number]
+    converters[INT64][x_dtype] = <row_loop>take_real_part[int64_t, complex_number]
+    converters[FLOAT32][x_dtype] = <row_loop>take_real_part[float, complex_number]
+    converters[FLOAT64][x_dtype] = <row_loop>take_real_part[double, complex_number]
+
+set_widening[uint8_t](BOOL, 0)
+set_widening[uint8_t](UINT8, 0)
+set_widening[int8_t](INT8, 0)
+set_widening[int16_t](INT16, 0)
+set_widening[int32_t](INT32, 0)
+set_widening[int64_t](INT64, 0)
+set_widening[float](FLOAT32, 0)
+set_widening[double](FLOAT64, 0)
+set_narrowing[complex64](COMPLEX64, 0)
+set_narrowing[complex128](COMPLEX128, 0)
+converters[COMPLEX128][COMPLEX64] = <row_loop>widen_complex
+converters[COMPLEX64][COMPLEX128] = <row_loop>narrow_complex
 
 
 # ---------------------------------------------------------------- half types

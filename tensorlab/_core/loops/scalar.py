@@ -9,16 +9,17 @@ program is compiled, compiler/lowering/values.py puts the same text into a kerne
 In an expression the op's parameters stand for their values, and
 
     T           the C type that the op calculates in
-    tl_exp@     tl_expf where that is float, tl_exp where it is double; `fma@` likewise
+    R           the type of its parts if that is complex
+    tl_exp@     tl_expf where that is float, tl_exp where it is double; `fma@`, `cexp@` likewise
     sinh#       a function of scalar_functions.h for that type: sinh_float32
 
 Arithmetic with T follows C: small integers are widened and cut again when the result is stored. `(T)1` and 1.0
 differ: the second one makes a float expression double.
 
-An expression may depend on the type. Then `scalar` is a dict whose keys are types (float32) and kinds of them: bool,
-integer, floating, then whole (the first two), number (the last two), any. The most special one counts, and a type
-that none of them covers is not implemented. A text alone is for all types, or for the floating ones where the op's
-dtype rule is "floating".
+An expression may depend on the type. Then `scalar` is a dict whose keys are types (float32), kinds of them (bool, integer,
+floating, complex), and unions of kinds (WIDER, below). The most special one counts, and a type that none of them covers
+is not implemented. A text alone is for all types that have an order, or for the floating ones where the op's dtype rule
+is "floating".
 
 This file imports nothing of tensorlab, because setup.py reads it before there is a tensorlab.
 """
@@ -42,13 +43,17 @@ C_TYPES = {
     "bfloat16": None,
     "float32": "float",
     "float64": "double",
+    "complex64": "float _Complex",
+    "complex128": "double _Complex",
 }
+PARTS = {"complex64": "float", "complex128": "double"}
 CODES = {dtype: code for code, dtype in enumerate(C_TYPES)}
 TYPES = [dtype for dtype, c_type in C_TYPES.items() if c_type]
 WIDER = {
-    "bool": ["whole", "any"],
-    "integer": ["whole", "number", "any"],
-    "floating": ["number", "any"],
+    "bool": ["whole", "ordered", "any"],
+    "integer": ["whole", "real", "ordered", "number", "any"],
+    "floating": ["real", "ordered", "inexact", "number", "any"],
+    "complex": ["inexact", "number", "any"],
 }
 BLOCK = 256  # elements that are checked together for arguments that need a slower function
 
@@ -66,28 +71,31 @@ def kind_of(dtype):
     """Return the kind that a type belongs to."""
     if dtype == "bool":
         return "bool"
+    if dtype.startswith("complex"):
+        return "complex"
     return "floating" if dtype.startswith(("float", "bfloat")) else "integer"
 
 
 def expression_of(scalar, dtype):
     """Return the expression for a type out of an op's `scalar`, or None if there is none."""
     if not isinstance(scalar, dict):
-        return scalar
+        return None if kind_of(dtype) == "complex" else scalar
     kinds = (dtype, kind_of(dtype), *WIDER[kind_of(dtype)])
     return next((scalar[key] for key in kinds if key in scalar), None)
 
 
 def spelled(template, dtype, operands):
     """Put values and a type into an expression."""
-    suffix = "f" if dtype == "float32" else ""
+    suffix = "f" if dtype in ("float32", "complex64") else ""
     text = re.sub(r"\b[a-z_A-Z]\w*", lambda word: operands.get(word[0], word[0]), template)
     text = re.sub(r"\bT\b", C_TYPES[dtype], text)
+    text = re.sub(r"\bR\b", PARTS.get(dtype, C_TYPES[dtype]), text)
     return re.sub(r"(?<=\w)#", f"_{dtype}", text.replace("@", suffix))
 
 
 # ---------------------------------------------------------------- the functions that it calls
-RESULT = r"^(T|int|double|float|uint8_t|int32_t|int64_t) "
-CALLED = re.compile(r"\b(\w+?)(?:_(u?int\d+|float32|float64|bool))?\(")
+RESULT = r"^(T|R|int|double|float|uint8_t|int32_t|int64_t) "
+CALLED = re.compile(r"\b(\w+?)(?:_(u?int\d+|float32|float64|complex64|complex128|bool))?\(")
 GUARD = "#ifndef TL_HAS_{name}\n#define TL_HAS_{name}\n{text}\n#endif\n"
 
 
@@ -167,7 +175,7 @@ def condition_of(template):
 
 
 # ---------------------------------------------------------------- inner loops, when tensorlab is built
-RULES = ("promote", "floating", "compare")  # in the order of their numbers in op.pxd
+RULES = ("promote", "floating", "compare", "real")  # in the order of their numbers in op.pxd
 
 
 class Declaration(NamedTuple):
@@ -185,7 +193,7 @@ class Declaration(NamedTuple):
 
     def expression(self, dtype):
         """Return the expression of a type, or None if the op has no loop for it."""
-        if self.dtype == "floating" and kind_of(dtype) != "floating":
+        if self.dtype == "floating" and kind_of(dtype) not in ("floating", "complex"):
             return None
         return expression_of(self.scalar, dtype)
 
@@ -223,7 +231,7 @@ def first_expression(text):
 def loop(op, dtype):
     """Return the inner loop of a Declaration for a type, as a C function."""
     real = C_TYPES[dtype]
-    result = "uint8_t" if op.dtype == "compare" else real
+    result = {"compare": "uint8_t", "real": PARTS.get(dtype, real)}.get(op.dtype, real)
     arguments = ", ".join([f"{result} *out", *(f"const {real} *{name}" for name in op.parameters)])
     body = loop_body(op.expression(dtype), dtype, op.parameters)
     return f"static void {op.identifier}_loop_{dtype}({arguments}, ptrdiff_t count) {{\n{body}}}\n"

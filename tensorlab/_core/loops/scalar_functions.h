@@ -324,3 +324,41 @@ T cross_entropy#(T x, T y) {
     no = no > -100 ? no : -100;
     return (T)((y - 1.0) * no - y * yes);
 }
+
+/* Complex numbers, where libm has no function: near 0, exp(x) - 1 = exp(re) (cos(im) - 1) + (exp(re) - 1) + i exp(re) sin(im). */
+T complex_expm1#(T x) {
+    R re = creal@(x), im = cimag@(x), half = sin@((R)0.5 * im), scale = exp@(re);
+    return tl_complex@(expm1@(re) - (R)2 * scale * half * half, scale * sin@(im));
+}
+
+/* |1 + x|^2 - 1 = re (2 + re) + im^2, so that nothing is lost where x is small. */
+T complex_log1p#(T x) {
+    R re = creal@(x), im = cimag@(x), size = hypot@((R)1 + re, im);
+    R real = size < (R)0.5 || size > (R)2 ? log@(size) : (R)0.5 * log1p@(re * ((R)2 + re) + im * im);
+    return tl_complex@(real, atan2@(im, (R)1 + re));
+}
+
+T complex_pow#(T x, T exponent) {
+    if (exponent == 0) return 1;
+    if (x == 0) return creal@(exponent) > 0 ? (T)0 : cpow@(x, exponent);
+    return cpow@(x, exponent);
+}
+
+T complex_sinc#(T x) {
+    T angle = x * (R)3.14159265358979323846;
+    return x == 0 ? (T)1 : csin@(angle) / angle;
+}
+
+T complex_lerp#(T x, T end, T weight) {
+    return cabs@(weight) < (R)0.5 ? x + weight * (end - x) : end - (end - x) * ((T)1 - weight);
+}
+
+T complex_silu_backward#(T grad, T x) {
+    T s = (T)1 / ((T)1 + cexp@(-x));
+    return grad * (s * ((T)1 + x * ((T)1 - s)));
+}
+
+T complex_sgn#(T x) {
+    R size = cabs@(x);
+    return size == 0 ? (T)0 : x / size;
+}

@@ -14,7 +14,7 @@ from ..optional import is_pil_image, require
 
 __all__ = ["convert_image_dtype", "normalize", "pil_to_tensor", "to_pil_image", "to_tensor"]
 
-_, UINT8, _, _, INT32, INT64, _, _, FLOAT32, FLOAT64 = DTYPES
+_, UINT8, _, _, INT32, INT64, _, _, FLOAT32, FLOAT64 = DTYPES[:10]
 # The mode of an image with one channel follows from its elements; with more, they are bytes, and the first is meant
 # where none is named.
 MODES_OF_ONE = {"uint8": "L", "int16": "I;16", "int32": "I", "float32": "F"}

@@ -83,7 +83,8 @@ cdef Op ADD_SCALED = Op("add_scaled(Tensor x, Tensor y, Scalar alpha) -> Tensor"
                         dtype="promote",
                         scalar={"bool": "x | (alpha & y)",
                                 "floating": "fma@(alpha, y, x)",
-                                "integer": "alpha * y + x"},
+                                "integer": "alpha * y + x",
+                                "complex": "x + alpha * y"},
                         node="AddBackward0",
                         takes_numbers_only=True)
 
@@ -108,7 +109,8 @@ cdef object checked_alpha(str where, object x, object y, object alpha):
 cdef Op SUB_SCALED = Op("sub_scaled(Tensor x, Tensor y, Scalar alpha) -> Tensor", aten=None,
                         dtype="promote",
                         scalar={"floating": "fma@(-alpha, y, x)",
-                                "integer": "(T)-alpha * y + x"},
+                                "integer": "(T)-alpha * y + x",
+                                "complex": "x - alpha * y"},
                         node="SubBackward0")
 
 SUB_SCALED.derivative("x")(same_gradient)

@@ -16,7 +16,7 @@ cdef extern from "bounds_loops.h":          # made from the expressions below: _
 # ---------------------------------------------------------------- clamp
 cdef Op CLAMP = Op("clamp(Tensor x, Tensor min, Tensor max) -> Tensor",
                    aten=None, dtype="promote",
-                   scalar={"number": "clamp#(x, min, max)"}, node="ClampBackward1")
+                   scalar={"real": "clamp#(x, min, max)"}, node="ClampBackward1")
 
 @CLAMP.derivative("x")
 def clamp_derivative_x(grad, x, min, max):

@@ -17,7 +17,7 @@ cdef extern from "comparison_loops.h":      # made from the expressions below: _
 
 # ---------------------------------------------------------------- eq
 cdef Op EQ = Op("eq(Tensor x, Tensor y) -> Tensor",
-                aten="eq.Tensor", dtype="compare", scalar="x == y")
+                aten="eq.Tensor", dtype="compare", scalar={"any": "x == y"})
 
 def eq(TensorBase input not None, other, *, out=None):
     """Is each element of `input` equal to that of `other`? `input == other`; broadcast, with a result of bools.
@@ -37,7 +37,7 @@ def eq_operator(TensorBase x not None, y):
 
 # ---------------------------------------------------------------- ne
 cdef Op NE = Op("ne(Tensor x, Tensor y) -> Tensor",
-                aten="ne.Tensor", dtype="compare", scalar="x != y")
+                aten="ne.Tensor", dtype="compare", scalar={"any": "x != y"})
 
 def ne(TensorBase input not None, other, *, out=None):
     """Is each element of `input` different from that of `other`? `input != other`; broadcast, with a result of bools.
@@ -137,7 +137,7 @@ def ge_operator(TensorBase x not None, y):
 
 # ---------------------------------------------------------------- isnan
 cdef Op ISNAN = Op("isnan(Tensor x) -> Tensor", dtype="compare",
-                   scalar={"floating": "x != x", "any": "0"})
+                   scalar={"inexact": "x != x", "any": "0"})
 
 def isnan(TensorBase input not None):
     """Is each element nan?
@@ -151,7 +151,9 @@ def isnan(TensorBase input not None):
 
 # ---------------------------------------------------------------- isinf
 cdef Op ISINF = Op("isinf(Tensor x) -> Tensor", dtype="compare",
-                   scalar={"floating": "(x == INFINITY) | (x == -INFINITY)", "any": "0"})
+                   scalar={"floating": "(x == INFINITY) | (x == -INFINITY)",
+                           "complex": "isinf(creal@(x)) | isinf(cimag@(x))",
+                           "any": "0"})
 
 def isinf(TensorBase input not None):
     """Is each element inf or -inf?
@@ -165,7 +167,9 @@ def isinf(TensorBase input not None):
 
 # ---------------------------------------------------------------- isfinite
 cdef Op ISFINITE = Op("isfinite(Tensor x) -> Tensor", dtype="compare",
-                      scalar={"floating": "(x < INFINITY) & (x > -INFINITY)", "any": "1"})
+                      scalar={"floating": "(x < INFINITY) & (x > -INFINITY)",
+                              "complex": "isfinite(creal@(x)) & isfinite(cimag@(x))",
+                              "any": "1"})
 
 def isfinite(TensorBase input not None):
     """Is each element neither inf nor nan?
@@ -179,7 +183,7 @@ def isfinite(TensorBase input not None):
 
 # ---------------------------------------------------------------- isposinf
 cdef Op ISPOSINF = Op("isposinf(Tensor x) -> Tensor", dtype="compare",
-                      scalar={"floating": "x == INFINITY", "any": "0"}, exact_out=True)
+                      scalar={"floating": "x == INFINITY", "ordered": "0"}, exact_out=True)
 
 def isposinf(TensorBase input not None, *, out=None):
     """Is each element inf?
@@ -193,7 +197,7 @@ def isposinf(TensorBase input not None, *, out=None):
 
 # ---------------------------------------------------------------- isneginf
 cdef Op ISNEGINF = Op("isneginf(Tensor x) -> Tensor", dtype="compare",
-                      scalar={"floating": "x == -INFINITY", "any": "0"}, exact_out=True)
+                      scalar={"floating": "x == -INFINITY", "ordered": "0"}, exact_out=True)
 
 def isneginf(TensorBase input not None, *, out=None):
     """Is each element -inf?

@@ -27,7 +27,8 @@ cdef extern from "division_loops.h":        # made from the expressions below: _
 
 # ---------------------------------------------------------------- div
 cdef Op DIV = Op("div(Tensor x, Tensor y) -> Tensor",
-                 aten="div.Tensor", dtype="floating", scalar="x / y", takes_numbers_only=True)
+                 aten="div.Tensor", dtype="floating",
+                 scalar={"inexact": "x / y"}, takes_numbers_only=True)
 
 @DIV.derivative("x")
 def div_derivative_x(grad, y):
@@ -106,7 +107,8 @@ def div_operator_(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- reciprocal
-cdef Op RECIPROCAL = Op("reciprocal(Tensor x) -> Tensor", dtype="floating", scalar="(T)1 / x")
+cdef Op RECIPROCAL = Op("reciprocal(Tensor x) -> Tensor", dtype="floating",
+                        scalar={"inexact": "(T)1 / x"})
 
 @RECIPROCAL.derivative("x")
 def reciprocal_derivative(grad, out):

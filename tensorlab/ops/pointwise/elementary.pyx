@@ -4,8 +4,8 @@ Circular and hyperbolic functions have their own files, and so have erf and its 
 """
 cimport tensorlab._core.loops.tl_math as tl_math
 from tensorlab._core.dispatch.dispatch cimport run_binary, run_binary_inplace, run_unary
-from tensorlab._core.dispatch.op cimport NamedLoops, Op, floating_loops, set_loops
-from tensorlab._core.dtypes cimport real
+from tensorlab._core.dispatch.op cimport NamedLoops, Op, complex_loops, floating_loops, set_loops
+from tensorlab._core.dtypes cimport complex128, complex64, complex_number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 
@@ -16,12 +16,17 @@ from tensorlab.ops.pointwise.common import inplace_function
 cdef extern from "elementary_loops.h":      # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
 
+cdef extern from "<complex.h>" nogil:
+    complex64 clogf(complex64)
+    complex128 clog(complex128)
+
 cdef enum:
     GRAIN = 8192                # these loops cost several times what a sum costs
 
 
 # ---------------------------------------------------------------- exp
-cdef Op EXP = Op("exp(Tensor x) -> Tensor", dtype="floating", scalar="tl_exp@(x)", grain=GRAIN)
+cdef Op EXP = Op("exp(Tensor x) -> Tensor", dtype="floating",
+                 scalar={"floating": "tl_exp@(x)", "complex": "cexp@(x)"}, grain=GRAIN)
 
 @EXP.derivative("x")
 def exp_derivative(grad, out):
@@ -40,7 +45,9 @@ exp_ = inplace_function(EXP, exp)
 
 
 # ---------------------------------------------------------------- exp2
-cdef Op EXP2 = Op("exp2(Tensor x) -> Tensor", dtype="floating", scalar="tl_exp2@(x)",
+cdef Op EXP2 = Op("exp2(Tensor x) -> Tensor", dtype="floating",
+                  scalar={"floating": "tl_exp2@(x)",
+                          "complex": "cexp@(x * (R)0.69314718055994530942)"},
                   grain=GRAIN)
 
 @EXP2.derivative("x")
@@ -60,7 +67,8 @@ exp2_ = inplace_function(EXP2, exp2)
 
 
 # ---------------------------------------------------------------- expm1
-cdef Op EXPM1 = Op("expm1(Tensor x) -> Tensor", dtype="floating", scalar="tl_expm1@(x)",
+cdef Op EXPM1 = Op("expm1(Tensor x) -> Tensor", dtype="floating",
+                   scalar={"floating": "tl_expm1@(x)", "complex": "complex_expm1#(x)"},
                    grain=GRAIN)
 
 @EXPM1.derivative("x")
@@ -83,8 +91,15 @@ expm1_ = inplace_function(EXPM1, expm1)
 cdef void log_loop(real* out, real* x, ssize n) noexcept nogil:
     tl_math.log_array(out, x, n)
 
-cdef Op LOG = Op("log(Tensor x) -> Tensor", dtype="floating", scalar="tl_log@(x)", grain=GRAIN)
+cdef void complex_log_loop(complex_number* out, complex_number* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = clogf(x[i]) if complex_number is complex64 else clog(x[i])
+
+cdef Op LOG = Op("log(Tensor x) -> Tensor", dtype="floating",
+                 scalar={"floating": "tl_log@(x)", "complex": "clog@(x)"}, grain=GRAIN)
 floating_loops(LOG, &log_loop[float], &log_loop[double])
+complex_loops(LOG, &complex_log_loop[complex64], &complex_log_loop[complex128])
 
 @LOG.derivative("x")
 def log_derivative(grad, x):
@@ -105,7 +120,8 @@ log_ = inplace_function(LOG, log)
 # ---------------------------------------------------------------- log2
 cdef Op LOG2 = Op("log2(Tensor x) -> Tensor", dtype="floating",
                   scalar={"float32": "(float)(tl_log(x) * 1.4426950408889634)",
-                          "floating": "log2(x)"},
+                          "floating": "log2(x)",
+                          "complex": "clog@(x) / (R)0.69314718055994530942"},
                   grain=GRAIN)
 
 @LOG2.derivative("x")
@@ -127,7 +143,8 @@ log2_ = inplace_function(LOG2, log2)
 # ---------------------------------------------------------------- log10
 cdef Op LOG10 = Op("log10(Tensor x) -> Tensor", dtype="floating",
                    scalar={"float32": "(float)(tl_log(x) * 0.4342944819032518)",
-                           "floating": "log10(x)"},
+                           "floating": "log10(x)",
+                           "complex": "clog@(x) / (R)2.30258509299404568402"},
                    grain=GRAIN)
 
 @LOG10.derivative("x")
@@ -147,7 +164,8 @@ log10_ = inplace_function(LOG10, log10)
 
 
 # ---------------------------------------------------------------- log1p
-cdef Op LOG1P = Op("log1p(Tensor x) -> Tensor", dtype="floating", scalar="tl_log1p@(x)",
+cdef Op LOG1P = Op("log1p(Tensor x) -> Tensor", dtype="floating",
+                   scalar={"floating": "tl_log1p@(x)", "complex": "complex_log1p#(x)"},
                    grain=GRAIN)
 
 @LOG1P.derivative("x")
@@ -167,7 +185,9 @@ log1p_ = inplace_function(LOG1P, log1p)
 
 
 # ---------------------------------------------------------------- sigmoid
-cdef Op SIGMOID = Op("sigmoid(Tensor x) -> Tensor", dtype="floating", scalar="tl_sigmoid@(x)",
+cdef Op SIGMOID = Op("sigmoid(Tensor x) -> Tensor", dtype="floating",
+                     scalar={"floating": "tl_sigmoid@(x)",
+                             "complex": "(T)1 / ((T)1 + cexp@(-x))"},
                      grain=GRAIN)
 
 @SIGMOID.derivative("x")
@@ -190,7 +210,7 @@ sigmoid_ = inplace_function(SIGMOID, sigmoid)
 cdef Op SIGMOID_BACKWARD = Op("sigmoid_backward(Tensor grad, Tensor y) -> Tensor",
                               public={"grad": "grad_output", "y": "output"},
                               aten="sigmoid_backward",
-                              dtype="floating", scalar="grad * ((T)1 - y) * y")
+                              dtype="floating", scalar={"inexact": "grad * ((T)1 - y) * y"})
 
 @SIGMOID_BACKWARD.derivative("grad")
 def sigmoid_backward_derivative_grad(grad, y):
@@ -284,7 +304,8 @@ def logaddexp2(TensorBase input not None, TensorBase other not None, *, out=None
 
 
 # ---------------------------------------------------------------- tanh
-cdef Op TANH = Op("tanh(Tensor x) -> Tensor", dtype="floating", scalar="tl_tanh@(x)",
+cdef Op TANH = Op("tanh(Tensor x) -> Tensor", dtype="floating",
+                  scalar={"floating": "tl_tanh@(x)", "complex": "ctanh@(x)"},
                   grain=GRAIN)
 
 @TANH.derivative("x")
@@ -311,7 +332,7 @@ tanh_ = inplace_function(TANH, tanh)
 cdef Op TANH_BACKWARD = Op("tanh_backward(Tensor grad, Tensor y) -> Tensor",
                            public={"grad": "grad_output", "y": "output"},
                            aten="tanh_backward", dtype="floating",
-                           scalar="grad * ((T)1 - y * y)")
+                           scalar={"inexact": "grad * ((T)1 - y * y)"})
 
 @TANH_BACKWARD.derivative("grad")
 def tanh_backward_derivative_grad(grad, y):

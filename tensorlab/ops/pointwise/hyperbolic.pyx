@@ -16,7 +16,8 @@ cdef enum:
 
 
 # ---------------------------------------------------------------- sinh
-cdef Op SINH = Op("sinh(Tensor x) -> Tensor", dtype="floating", scalar="sinh#(x)", grain=GRAIN)
+cdef Op SINH = Op("sinh(Tensor x) -> Tensor", dtype="floating",
+                  scalar={"floating": "sinh#(x)", "complex": "csinh@(x)"}, grain=GRAIN)
 
 @SINH.derivative("x")
 def sinh_derivative(grad, x):
@@ -35,7 +36,8 @@ sinh_ = inplace_function(SINH, sinh)
 
 
 # ---------------------------------------------------------------- cosh
-cdef Op COSH = Op("cosh(Tensor x) -> Tensor", dtype="floating", scalar="cosh#(x)", grain=GRAIN)
+cdef Op COSH = Op("cosh(Tensor x) -> Tensor", dtype="floating",
+                  scalar={"floating": "cosh#(x)", "complex": "ccosh@(x)"}, grain=GRAIN)
 
 @COSH.derivative("x")
 def cosh_derivative(grad, x):
@@ -54,7 +56,8 @@ cosh_ = inplace_function(COSH, cosh)
 
 
 # ---------------------------------------------------------------- asinh
-cdef Op ASINH = Op("asinh(Tensor x) -> Tensor", dtype="floating", scalar="asinh#(x)",
+cdef Op ASINH = Op("asinh(Tensor x) -> Tensor", dtype="floating",
+                   scalar={"floating": "asinh#(x)", "complex": "casinh@(x)"},
                    grain=GRAIN)
 
 @ASINH.derivative("x")
@@ -74,7 +77,8 @@ asinh_ = inplace_function(ASINH, asinh)
 
 
 # ---------------------------------------------------------------- acosh
-cdef Op ACOSH = Op("acosh(Tensor x) -> Tensor", dtype="floating", scalar="acosh#(x)",
+cdef Op ACOSH = Op("acosh(Tensor x) -> Tensor", dtype="floating",
+                   scalar={"floating": "acosh#(x)", "complex": "cacosh@(x)"},
                    grain=GRAIN)
 
 @ACOSH.derivative("x")
@@ -94,7 +98,8 @@ acosh_ = inplace_function(ACOSH, acosh)
 
 
 # ---------------------------------------------------------------- atanh
-cdef Op ATANH = Op("atanh(Tensor x) -> Tensor", dtype="floating", scalar="atanh#(x)",
+cdef Op ATANH = Op("atanh(Tensor x) -> Tensor", dtype="floating",
+                   scalar={"floating": "atanh#(x)", "complex": "catanh@(x)"},
                    grain=GRAIN)
 
 @ATANH.derivative("x")

@@ -12,7 +12,8 @@ cdef extern from "logic_loops.h":           # made from the expressions below: _
 
 
 # ---------------------------------------------------------------- logical_not
-cdef Op LOGICAL_NOT = Op("logical_not(Tensor x) -> Tensor", dtype="compare", scalar="x == 0")
+cdef Op LOGICAL_NOT = Op("logical_not(Tensor x) -> Tensor", dtype="compare",
+                         scalar={"any": "x == 0"})
 
 def logical_not(TensorBase input not None, *, out=None):
     """Is each element zero (False)?
@@ -28,7 +29,7 @@ logical_not_ = inplace_function(LOGICAL_NOT, logical_not)
 
 # ---------------------------------------------------------------- logical_and
 cdef Op LOGICAL_AND = Op("logical_and(Tensor x, Tensor y) -> Tensor", dtype="compare",
-                         scalar="(x != 0) & (y != 0)")
+                         scalar={"any": "(x != 0) & (y != 0)"})
 
 def logical_and(TensorBase input not None, TensorBase other not None, *, out=None):
     """Are both elements of a pair nonzero (True)?
@@ -44,7 +45,7 @@ logical_and_ = inplace_function(LOGICAL_AND, logical_and, tensors_only=True)
 
 # ---------------------------------------------------------------- logical_or
 cdef Op LOGICAL_OR = Op("logical_or(Tensor x, Tensor y) -> Tensor", dtype="compare",
-                        scalar="(x != 0) | (y != 0)")
+                        scalar={"any": "(x != 0) | (y != 0)"})
 
 def logical_or(TensorBase input not None, TensorBase other not None, *, out=None):
     """Is an element of a pair nonzero (True)?
@@ -60,7 +61,7 @@ logical_or_ = inplace_function(LOGICAL_OR, logical_or, tensors_only=True)
 
 # ---------------------------------------------------------------- logical_xor
 cdef Op LOGICAL_XOR = Op("logical_xor(Tensor x, Tensor y) -> Tensor", dtype="compare",
-                         scalar="(x != 0) != (y != 0)")
+                         scalar={"any": "(x != 0) != (y != 0)"})
 
 def logical_xor(TensorBase input not None, TensorBase other not None, *, out=None):
     """Is exactly one element of a pair nonzero (True)?

@@ -20,7 +20,7 @@ cdef extern from "piecewise_loops.h":       # made from the expressions below: _
 
 # ---------------------------------------------------------------- hardtanh
 cdef Op HARDTANH = Op("hardtanh(Tensor x, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
-                      dtype="promote", scalar={"number": "clamp#(x, min_val, max_val)"})
+                      dtype="promote", scalar={"real": "clamp#(x, min_val, max_val)"})
 
 @HARDTANH.derivative("x")
 def hardtanh_derivative(grad, x, min_val, max_val):
@@ -144,7 +144,7 @@ def hardswish_backward_derivative_x(grad, grad_, x):
 
 # ---------------------------------------------------------------- threshold
 cdef Op THRESHOLD = Op("threshold(Tensor x, Scalar threshold, Scalar value) -> Tensor",
-                       dtype="promote", scalar={"number": "x <= threshold ? value : x"})
+                       dtype="promote", scalar={"real": "x <= threshold ? value : x"})
 
 @THRESHOLD.derivative("x")
 def threshold_derivative(grad, x, threshold):

@@ -28,7 +28,8 @@ cdef extern from "powers_loops.h":          # made from the expressions below: _
 cdef Op POW = Op("pow(Tensor x, Tensor exponent) -> Tensor",
                  aten="pow.Tensor_Tensor", dtype="promote",
                  scalar={"floating": "pow_real#(x, exponent)",
-                         "integer": "pow_integer#(x, exponent)"},
+                         "integer": "pow_integer#(x, exponent)",
+                         "complex": "complex_pow#(x, exponent)"},
                  grain=4096, wraps_numbers=False)
 inplace_op(POW).aten = "pow_.Tensor"
 
@@ -56,7 +57,8 @@ def pow_derivative_exponent(grad, x, exponent, out):
 cdef Op POW_OF_NUMBER = Op("pow_of_number(Tensor exponent, Scalar x) -> Tensor", aten=None,
                            dtype="promote",
                            scalar={"floating": "pow_real#(x, exponent)",
-                                   "integer": "pow_integer#(x, exponent)"},
+                                   "integer": "pow_integer#(x, exponent)",
+                                   "complex": "complex_pow#(x, exponent)"},
                            grain=4096, wraps_numbers=False, is_modular=True,
                            node="PowBackward2")
 
@@ -84,7 +86,8 @@ def cube_derivative(grad, x):
     return grad * (run_unary(SQUARE, x) * 3)
 
 cdef Op ROOT = Op("pow_half(Tensor x) -> Tensor",
-                  aten=None, dtype="floating", scalar="tl_sqrt@(x)",
+                  aten=None, dtype="floating",
+                  scalar={"floating": "tl_sqrt@(x)", "complex": "csqrt@(x)"},
                   node="PowBackward0", constants={"exponent": 0.5})
 
 @ROOT.derivative("x")
@@ -92,7 +95,9 @@ def root_derivative(grad, x):
     return grad * (run_unary(INVERSE_ROOT, x) * 0.5)
 
 cdef Op INVERSE_ROOT = Op("pow_minus_half(Tensor x) -> Tensor", aten=None, dtype="floating",
-                          scalar="tl_rsqrt@(x)", node="PowBackward0",
+                          scalar={"floating": "tl_rsqrt@(x)",
+                                  "complex": "(T)1 / csqrt@(x)"},
+                          node="PowBackward0",
                           constants={"exponent": -0.5})
 
 @INVERSE_ROOT.derivative("x")
@@ -100,7 +105,7 @@ def inverse_root_derivative(grad, x):
     return grad * (x ** -1.5 * -0.5)
 
 cdef Op INVERSE = Op("pow_minus_1(Tensor x) -> Tensor",
-                     aten=None, dtype="floating", scalar="(T)1 / x",
+                     aten=None, dtype="floating", scalar={"inexact": "(T)1 / x"},
                      node="PowBackward0", constants={"exponent": -1})
 
 @INVERSE.derivative("x")
@@ -108,7 +113,7 @@ def inverse_derivative(grad, x):
     return grad * -run_unary(INVERSE_SQUARE, x)
 
 cdef Op INVERSE_SQUARE = Op("pow_minus_2(Tensor x) -> Tensor", aten=None, dtype="floating",
-                            scalar="(T)1 / (x * x)", node="PowBackward0",
+                            scalar={"inexact": "(T)1 / (x * x)"}, node="PowBackward0",
                             constants={"exponent": -2})
 
 @INVERSE_SQUARE.derivative("x")
@@ -241,7 +246,8 @@ def square_(TensorBase input not None):
 
 
 # ---------------------------------------------------------------- sqrt
-cdef Op SQRT = Op("sqrt(Tensor x) -> Tensor", dtype="floating", scalar="tl_sqrt@(x)")
+cdef Op SQRT = Op("sqrt(Tensor x) -> Tensor", dtype="floating",
+                  scalar={"floating": "tl_sqrt@(x)", "complex": "csqrt@(x)"})
 
 @SQRT.derivative("x")
 def sqrt_derivative(grad, out):
@@ -260,7 +266,8 @@ sqrt_ = inplace_function(SQRT, sqrt)
 
 
 # ---------------------------------------------------------------- rsqrt
-cdef Op RSQRT = Op("rsqrt(Tensor x) -> Tensor", dtype="floating", scalar="tl_rsqrt@(x)")
+cdef Op RSQRT = Op("rsqrt(Tensor x) -> Tensor", dtype="floating",
+                   scalar={"floating": "tl_rsqrt@(x)", "complex": "(T)1 / csqrt@(x)"})
 
 @RSQRT.derivative("x")
 def rsqrt_derivative(grad, out):

@@ -24,7 +24,7 @@ cdef enum:
 
 # ---------------------------------------------------------------- relu
 cdef Op RELU = Op("relu(Tensor x) -> Tensor", dtype="promote",
-                  scalar={"number": "x < 0 ? 0 : x"})         # -0. stays, as in PyTorch
+                  scalar={"real": "x < 0 ? 0 : x"})         # -0. stays, as in PyTorch
 
 @RELU.derivative("x")
 def relu_derivative(grad, out):

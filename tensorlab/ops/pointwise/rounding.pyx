@@ -148,8 +148,7 @@ frac_ = inplace_function(FRAC, frac)
 cdef Op NAN_TO_NUM = Op(
     "nan_to_num(Tensor x, Scalar nan, Scalar posinf, Scalar neginf) -> Tensor", aten=None,
     dtype="promote",
-    scalar={"floating": "nan_to_num#(x, nan, posinf, neginf)",
-            "any": "x"},
+    scalar={"floating": "nan_to_num#(x, nan, posinf, neginf)", "ordered": "x"},
     exact_out=True)
 
 @NAN_TO_NUM.derivative("x")

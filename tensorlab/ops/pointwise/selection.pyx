@@ -23,7 +23,7 @@ cdef extern from "selection_loops.h":       # made from the expressions below: _
 # A bool promotes to every type, so the condition does not change the type of the result.
 cdef Op WHERE = Op("where(Tensor condition, Tensor x, Tensor y) -> Tensor",
                    aten="where.self", dtype="promote",
-                   scalar="condition ? x : y", wraps_numbers=True, exact_out=True)
+                   scalar={"any": "condition ? x : y"}, wraps_numbers=True, exact_out=True)
 
 @WHERE.derivative("x")
 def where_derivative_x(grad, condition):
@@ -74,7 +74,8 @@ def where_method(TensorBase self not None, TensorBase condition not None, other)
 
 # ---------------------------------------------------------------- masked_fill
 cdef Op MASKED_FILL = Op("masked_fill(Tensor x, Tensor mask, Tensor value) -> Tensor",
-                         aten="masked_fill.Tensor", dtype="promote", scalar="mask ? value : x")
+                         aten="masked_fill.Tensor", dtype="promote",
+                         scalar={"any": "mask ? value : x"})
 
 @MASKED_FILL.derivative("x")
 def masked_fill_derivative_x(grad, mask):

@@ -1,8 +1,8 @@
-"""Signs, neighbours and parts of numbers: abs, sign, copysign, signbit, heaviside, nextafter, frexp, ldexp, angle, gcd, lcm."""
+"""Signs, neighbours and parts of numbers: abs, sign, copysign, signbit, heaviside, nextafter, frexp, ldexp, gcd, lcm."""
 from tensorlab._core.dispatch.dispatch cimport run_binary, run_binary_inplace, run_unary
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, inplace_op, set_loops
 from tensorlab._core.dispatch.out_argument cimport NO_PARTIAL_OVERLAP, store_outs
-from tensorlab._core.dtypes cimport FLOATING, is_in
+from tensorlab._core.dtypes cimport COMPLEX, FLOATING, is_in
 from tensorlab._core.tensor cimport TensorBase
 
 import collections
@@ -17,12 +17,15 @@ cdef extern from "signs_loops.h":           # made from the expressions below: _
 
 
 # ---------------------------------------------------------------- abs
-cdef Op ABS = Op("abs(Tensor x) -> Tensor", dtype="promote",
-                 scalar={"floating": "fabs@(x)", "integer": "x < 0 ? -x : x"}, exact_out=True)
+cdef Op ABS = Op("abs(Tensor x) -> Tensor", dtype="real",
+                 scalar={"floating": "fabs@(x)",
+                         "integer": "x < 0 ? -x : x",
+                         "complex": "cabs@(x)"},
+                 exact_out=True)
 
 @ABS.derivative("x")
 def abs_derivative(grad, x):
-    return grad * run_unary(SIGN, x)
+    return grad * (x.sgn() if is_in((<TensorBase>x).dtype_, COMPLEX) else run_unary(SIGN, x))
 
 def abs(TensorBase input not None, *, out=None):
     """Absolute value of each element; `abs(input)`. Its derivative at 0 is taken as 0.
@@ -82,7 +85,7 @@ copysign_ = inplace_function(COPYSIGN, copysign)
 cdef Op SIGNBIT = Op("signbit(Tensor x) -> Tensor", dtype="compare",
                      scalar={"float32": "tl_bits_of_float(x) >> 31",
                              "floating": "tl_bits_of_double(x) >> 63",
-                             "any": "x < 0"},
+                             "ordered": "x < 0"},
                      exact_out=True)
 
 def signbit(TensorBase input not None, *, out=None):
@@ -207,22 +210,6 @@ ldexp_ = inplace_function(LDEXP, ldexp, tensors_only=True)
 inplace_op(LDEXP).aten = "ldexp_"
 
 
-# ---------------------------------------------------------------- angle
-cdef Op ANGLE = Op("angle(Tensor x) -> Tensor", dtype="floating",
-                   scalar="x < 0 ? (T)3.14159265358979323846 : x != x ? x * (T)0 : 0")
-
-ANGLE.derivative("x")(zero_gradient)
-
-def angle(TensorBase input not None, *, out=None):
-    """Angle of each real number in the complex plane: pi for negative ones, 0 for the others.
-
-    >>> import tensorlab
-    >>> tensorlab.angle(tensorlab.tensor([-1., 2.]))
-    tensor([3.1416, 0.0000])
-    """
-    return run_unary(ANGLE, input, out)
-
-
 # ---------------------------------------------------------------- gcd, lcm
 cdef Op GCD = Op("gcd(Tensor x, Tensor y) -> Tensor", dtype="promote",
                  scalar={"integer": "gcd#(x, y)"}, grain=1024)
@@ -255,7 +242,6 @@ lcm_ = inplace_function(LCM, lcm, tensors_only=True)
 
 # other names that PyTorch has for the same functions
 absolute, absolute_ = abs, abs_
-sgn, sgn_ = sign, sign_
 
 
 set_loops(tl_loops)

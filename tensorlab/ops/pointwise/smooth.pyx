@@ -99,7 +99,9 @@ def gelu_tanh_backward_derivative_x(grad, grad_, x):
 
 # ---------------------------------------------------------------- silu
 cdef Op SILU = Op("silu(Tensor x) -> Tensor", dtype="promote",
-                  scalar={"floating": "x * tl_sigmoid@(x)"}, grain=GRAIN)
+                  scalar={"floating": "x * tl_sigmoid@(x)",
+                          "complex": "x / ((T)1 + cexp@(-x))"},
+                  grain=GRAIN)
 
 @SILU.derivative("x")
 def silu_derivative(grad, x):
@@ -119,7 +121,9 @@ def silu(TensorBase input not None, bint inplace=False):
 cdef Op SILU_BACKWARD = Op("silu_backward(Tensor grad, Tensor x) -> Tensor",
                            public={"grad": "grad_output"},
                            aten="silu_backward", dtype="promote",
-                           scalar={"floating": "silu_backward#(grad, x)"}, grain=GRAIN)
+                           scalar={"floating": "silu_backward#(grad, x)",
+                                   "complex": "complex_silu_backward#(grad, x)"},
+                           grain=GRAIN)
 
 @SILU_BACKWARD.derivative("grad")
 def silu_backward_derivative_grad(grad, x):

@@ -16,9 +16,10 @@ cdef enum:
 
 # ---------------------------------------------------------------- sin
 cdef Op SIN = Op("sin(Tensor x) -> Tensor", dtype="floating",
-                 scalar=Guarded("tl_sin_near@(x, 0)",
-                                unless="tl_is_huge@(x)",
-                                otherwise="tl_sin@(x)"),
+                 scalar={"floating": Guarded("tl_sin_near@(x, 0)",
+                                             unless="tl_is_huge@(x)",
+                                             otherwise="tl_sin@(x)"),
+                         "complex": "csin@(x)"},
                  grain=GRAIN)
 
 @SIN.derivative("x")
@@ -39,9 +40,10 @@ sin_ = inplace_function(SIN, sin)
 
 # ---------------------------------------------------------------- cos
 cdef Op COS = Op("cos(Tensor x) -> Tensor", dtype="floating",
-                 scalar=Guarded("tl_sin_near@(x, 1)",
-                                unless="tl_is_huge@(x)",
-                                otherwise="tl_cos@(x)"),
+                 scalar={"floating": Guarded("tl_sin_near@(x, 1)",
+                                             unless="tl_is_huge@(x)",
+                                             otherwise="tl_cos@(x)"),
+                         "complex": "ccos@(x)"},
                  grain=GRAIN)
 
 @COS.derivative("x")
@@ -63,9 +65,10 @@ cos_ = inplace_function(COS, cos)
 # ---------------------------------------------------------------- tan
 # Sine over cosine, because both are SIMD code, and libm's tangent is not.
 cdef Op TAN = Op("tan(Tensor x) -> Tensor", dtype="floating",
-                 scalar=Guarded("tl_sin_near@(x, 0) / tl_sin_near@(x, 1)",
-                                unless="tl_is_huge@(x)",
-                                otherwise="tl_sin@(x) / tl_cos@(x)"),
+                 scalar={"floating": Guarded("tl_sin_near@(x, 0) / tl_sin_near@(x, 1)",
+                                             unless="tl_is_huge@(x)",
+                                             otherwise="tl_sin@(x) / tl_cos@(x)"),
+                         "complex": "ctan@(x)"},
                  grain=GRAIN)
 
 @TAN.derivative("x")
@@ -86,7 +89,10 @@ tan_ = inplace_function(TAN, tan)
 
 # ---------------------------------------------------------------- asin
 cdef Op ASIN = Op("asin(Tensor x) -> Tensor", dtype="floating",
-                  scalar={"float32": "asin_float32(x)", "floating": "asin(x)"}, grain=GRAIN)
+                  scalar={"float32": "asin_float32(x)",
+                          "floating": "asin(x)",
+                          "complex": "casin@(x)"},
+                  grain=GRAIN)
 
 @ASIN.derivative("x")
 def asin_derivative(grad, x):
@@ -106,7 +112,10 @@ asin_ = inplace_function(ASIN, asin)
 
 # ---------------------------------------------------------------- acos
 cdef Op ACOS = Op("acos(Tensor x) -> Tensor", dtype="floating",
-                  scalar={"float32": "acos_float32(x)", "floating": "acos(x)"}, grain=GRAIN)
+                  scalar={"float32": "acos_float32(x)",
+                          "floating": "acos(x)",
+                          "complex": "cacos@(x)"},
+                  grain=GRAIN)
 
 @ACOS.derivative("x")
 def acos_derivative(grad, x):
@@ -126,7 +135,10 @@ acos_ = inplace_function(ACOS, acos)
 
 # ---------------------------------------------------------------- atan
 cdef Op ATAN = Op("atan(Tensor x) -> Tensor", dtype="floating",
-                  scalar={"float32": "atan_float32(x)", "floating": "atan(x)"}, grain=GRAIN)
+                  scalar={"float32": "atan_float32(x)",
+                          "floating": "atan(x)",
+                          "complex": "catan@(x)"},
+                  grain=GRAIN)
 
 @ATAN.derivative("x")
 def atan_derivative(grad, x):
@@ -198,7 +210,8 @@ hypot_ = inplace_function(HYPOT, hypot, tensors_only=True)
 
 
 # ---------------------------------------------------------------- sinc
-cdef Op SINC = Op("sinc(Tensor x) -> Tensor", dtype="floating", scalar="sinc#(x)", grain=GRAIN)
+cdef Op SINC = Op("sinc(Tensor x) -> Tensor", dtype="floating",
+                  scalar={"floating": "sinc#(x)", "complex": "complex_sinc#(x)"}, grain=GRAIN)
 
 @SINC.derivative("x")
 def sinc_derivative(grad, x):
@@ -220,7 +233,8 @@ sinc_ = inplace_function(SINC, sinc)
 
 # ---------------------------------------------------------------- degrees and radians
 cdef Op SCALE = Op("scale_angle(Tensor x, Scalar factor) -> Tensor",
-                   aten=None, dtype="floating", scalar="x * factor", node="MulBackward0")
+                   aten=None, dtype="floating",
+                   scalar={"inexact": "x * factor"}, node="MulBackward0")
 
 @SCALE.derivative("x")
 def scale_derivative(grad, factor):

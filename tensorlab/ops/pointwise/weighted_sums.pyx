@@ -24,7 +24,8 @@ cdef Op ADDCMUL = Op(
     "addcmul(Tensor x, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     dtype="promote",
     scalar={"floating": "fma@(value * tensor1, tensor2, x)",
-            "integer": "(T)(value * tensor1) * tensor2 + x"})
+            "integer": "(T)(value * tensor1) * tensor2 + x",
+            "complex": "x + value * tensor1 * tensor2"})
 
 ADDCMUL.derivative("x")(same_gradient)
 
@@ -71,7 +72,7 @@ def addcmul_(TensorBase input not None, tensor1, tensor2, late=None, *, value=1)
 # ---------------------------------------------------------------- addcdiv
 cdef Op ADDCDIV = Op(
     "addcdiv(Tensor x, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-    dtype="promote", scalar={"floating": "x + value * tensor1 / tensor2"})
+    dtype="promote", scalar={"inexact": "x + value * tensor1 / tensor2"})
 
 ADDCDIV.derivative("x")(same_gradient)
 
@@ -122,7 +123,8 @@ def addcdiv_(TensorBase input not None, tensor1, tensor2, late=None, *, value=1)
 # ---------------------------------------------------------------- lerp
 cdef Op LERP = Op("lerp(Tensor x, Tensor end, Tensor weight) -> Tensor",
                   aten="lerp.Tensor", dtype="promote",
-                  scalar={"floating": "lerp#(x, end, weight)"})
+                  scalar={"floating": "lerp#(x, end, weight)",
+                          "complex": "complex_lerp#(x, end, weight)"})
 
 @LERP.derivative("x")
 def lerp_derivative_x(grad, weight):

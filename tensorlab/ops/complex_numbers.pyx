@@ -1,0 +1,345 @@
+"""Complex numbers: their parts, conjugates, angles and directions, and what makes them of real numbers.
+
+A complex number is two real ones that lie next to each other. So a complex tensor and a real one with a last dimension of two
+can be views of one memory, and the real part of a tensor is every second of these numbers:
+
+    complex      sizes (3,)      strides (1,)       a+bi  c+di  e+fi
+    as real      sizes (3, 2)    strides (2, 1)     a b   c d   e f
+    real part    sizes (3,)      strides (2,)       a     c     e
+"""
+from tensorlab._core.dispatch.dispatch cimport run_1, run_unary
+from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
+from tensorlab._core.dispatch.out_argument cimport store_out
+from tensorlab._core.dtypes cimport (
+    COMPLEX, FLOAT32, FLOAT64, complex_dtype, dtype_object, is_in, item_size, real_dtype
+)
+from tensorlab._core.graph.graph cimport set_strided_reading
+from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
+from tensorlab._core.tensor cimport TensorBase, alias_as
+
+from tensorlab.errors import DTypeError, MemoryLayoutError, ShapeError, UnsupportedDType
+from tensorlab.ops.joining import stack
+from tensorlab.ops.meshgrid import broadcast_tensors
+from tensorlab.ops.pointwise.common import inplace_function, zero_gradient
+from tensorlab.ops.pointwise.comparison import eq
+from tensorlab.ops.pointwise.signs import sign, sign_
+from tensorlab.ops.slicing import select
+from tensorlab.ops.strided import as_strided
+
+cdef extern from "complex_numbers_loops.h":     # made from the expressions below: _core/loops/scalar.py
+    const NamedLoops* tl_loops
+
+
+# ---------------------------------------------------------------- the same memory as real numbers
+cdef Op VIEW_AS_REAL = Op("view_as_real(Tensor(a) x) -> Tensor(a)", holomorphic=False)
+
+@VIEW_AS_REAL.derivative("x")
+def view_as_real_derivative(grad):
+    return view_as_complex(grad.contiguous())
+
+@VIEW_AS_REAL.infer
+def view_as_real_infer(TensorBase x):
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef TensorBase out
+    cdef int i
+    if not is_in(x.dtype_, COMPLEX):
+        raise UnsupportedDType(f"view_as_real: needs a complex tensor, not {x.dtype}, which is real already")
+    if x.ndim_ == MAX_NDIM:
+        raise ShapeError(f"view_as_real: the tensor has {MAX_NDIM} dimensions, and one more would be too many")
+    for i in range(x.ndim_):
+        sizes[i], strides[i] = x.sizes[i], 2 * x.strides[i]
+    sizes[x.ndim_], strides[x.ndim_] = 2, 1
+    out = alias_as(x, x.ndim_ + 1, sizes, strides, x.data_)
+    out.dtype_ = real_dtype(x.dtype_)
+    return out
+
+
+def view_as_real(TensorBase input not None):
+    """A view of a complex tensor as real numbers, with a last dimension of two: the real and the imaginary part.
+
+    Raises
+    ------
+    RuntimeError
+        If `input` is not complex.
+
+    >>> import tensorlab
+    >>> tensorlab.view_as_real(tensorlab.tensor([1 + 2j, 3j]))
+    tensor([[1., 2.],
+            [0., 3.]])
+    """
+    return run_1(VIEW_AS_REAL, input)
+
+
+cdef Op VIEW_AS_COMPLEX = Op("view_as_complex(Tensor(a) x) -> Tensor(a)", holomorphic=False)
+
+@VIEW_AS_COMPLEX.derivative("x")
+def view_as_complex_derivative(grad):
+    return view_as_real(grad)
+
+@VIEW_AS_COMPLEX.infer
+def view_as_complex_infer(TensorBase x):
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef TensorBase out
+    cdef int i, last = x.ndim_ - 1
+    if x.dtype_ != FLOAT32 and x.dtype_ != FLOAT64:
+        raise UnsupportedDType(f"view_as_complex: needs float32 or float64, not {x.dtype}; convert with .float() first")
+    if x.ndim_ == 0 or x.sizes[last] != 2:
+        raise ShapeError(f"view_as_complex: the shape is {tuple(x.shape)}; the last dimension must have size 2, for the real and "
+                         f"the imaginary part")
+    if x.strides[last] != 1:
+        raise MemoryLayoutError(f"view_as_complex: the last dimension has stride {x.strides[last]}, so the two parts of a number "
+                                f"are apart; say .contiguous() first")
+    for i in range(last):
+        if x.strides[i] % 2 and x.sizes[i] > 1:
+            raise MemoryLayoutError(f"view_as_complex: the strides are {shape_text(x.ndim_, x.strides)}; all but the last must "
+                                    f"be even, so that each number begins where one of two parts does; say .contiguous() first")
+        sizes[i], strides[i] = x.sizes[i], x.strides[i] // 2
+    if (x.data_ - x.storage_.address) % (2 * item_size[x.dtype_]):
+        raise MemoryLayoutError(f"view_as_complex: the storage_offset is {x.storage_offset()}; it must be even; say .clone() first")
+    out = alias_as(x, last, sizes, strides, x.data_)
+    out.dtype_ = complex_dtype(x.dtype_)
+    return out
+
+
+def view_as_complex(TensorBase input not None):
+    """A view of a real tensor as complex numbers; its last dimension holds the real and the imaginary part.
+
+    Raises
+    ------
+    RuntimeError
+        If the last dimension does not have size 2 and stride 1, or another stride is odd.
+
+    >>> import tensorlab
+    >>> tensorlab.view_as_complex(tensorlab.tensor([[1., 2.], [0., 3.]]))
+    tensor([1.+2.j, 0.+3.j])
+    """
+    return run_1(VIEW_AS_COMPLEX, input)
+
+
+def strided_reading(TensorBase base not None, int dtype, size, stride, offset):
+    """What the graph replays a view by: `as_strided`, of the memory read as elements of a type that may be another than the
+    base's. Sizes, strides and offset count elements of that type."""
+    if dtype == base.dtype_:
+        return as_strided(base, size, stride, offset)
+    if is_in(base.dtype_, COMPLEX):
+        return as_strided(view_as_real(base), size, stride, offset)
+    parts = as_strided(base, (*size, 2), (*[2 * step for step in stride], 1), 2 * offset)
+    return view_as_complex(parts)
+
+set_strided_reading(strided_reading)
+
+
+# ---------------------------------------------------------------- parts
+def real(TensorBase input not None):
+    """The real part, as a view; of a real tensor the tensor itself.
+
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([1 + 2j, 3j])
+    >>> x.real
+    tensor([1., 0.])
+    """
+    return select(view_as_real(input), -1, 0) if is_in(input.dtype_, COMPLEX) else input
+
+
+def imag(TensorBase input not None):
+    """The imaginary part, as a view.
+
+    Raises
+    ------
+    RuntimeError
+        If the tensor is real: there is no memory that could be looked at.
+
+    >>> import tensorlab
+    >>> tensorlab.imag(tensorlab.tensor([1 + 2j, 3j]))
+    tensor([2., 3.])
+    """
+    if not is_in(input.dtype_, COMPLEX):
+        raise UnsupportedDType(f"imag: needs a complex tensor, not {input.dtype}; of a real one the imaginary part is "
+                               f"zeros_like(x)")
+    return select(view_as_real(input), -1, 1)
+
+
+def set_part(TensorBase self not None, value, part):
+    """`x.real = value` and `x.imag = value`: write over one part."""
+    part(self).copy_(value) if isinstance(value, TensorBase) else part(self).fill_(value)
+
+
+def set_real(TensorBase self not None, value):
+    set_part(self, value, real)
+
+
+def set_imag(TensorBase self not None, value):
+    set_part(self, value, imag)
+
+
+def isreal(TensorBase input not None):
+    """Is each element real, that is, without an imaginary part?
+
+    >>> import tensorlab
+    >>> tensorlab.isreal(tensorlab.tensor([1 + 2j, 3 + 0j]))
+    tensor([False,  True])
+    """
+    return eq(imag(input), 0) if is_in(input.dtype_, COMPLEX) else eq(input, input) | True
+
+
+# ---------------------------------------------------------------- conjugates
+cdef Op CONJ = Op("conj_physical(Tensor x) -> Tensor", dtype="promote", node="ConjBackward0",
+                  scalar={"ordered": "x", "complex": "conj@(x)"}, holomorphic=False)
+
+@CONJ.derivative("x")
+def conj_derivative(grad):
+    return conj(grad)
+
+def conj(TensorBase input not None):
+    """The complex conjugate: the imaginary part with the other sign. A real tensor is its own.
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([1 + 2j, 3j]).conj()
+    tensor([1.-2.j, 0.-3.j])
+    """
+    return run_unary(CONJ, input) if is_in(input.dtype_, COMPLEX) else input
+
+def conj_physical(TensorBase input not None, *, out=None):
+    """The complex conjugate, in memory of its own. A real tensor is its own.
+
+    >>> import tensorlab
+    >>> tensorlab.conj_physical(tensorlab.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
+    return run_unary(CONJ, input, out) if out is not None or is_in(input.dtype_, COMPLEX) else input
+
+conj_physical_ = inplace_function(CONJ, conj_physical)
+
+
+def resolve_conj(TensorBase input not None):
+    """The tensor itself: its memory holds what it shows. So is `resolve_neg`.
+
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2)
+    >>> tensorlab.resolve_conj(x) is x
+    True
+    """
+    return input
+
+
+def is_conj(TensorBase input not None):
+    """False: a tensor is never stored as its conjugate. Nor is one stored negated (`is_neg`).
+
+    >>> import tensorlab
+    >>> tensorlab.is_conj(tensorlab.ones(1))
+    False
+    """
+    return False
+
+
+# ---------------------------------------------------------------- direction and angle
+cdef Op SGN = Op("sgn(Tensor x) -> Tensor", dtype="promote",
+                 scalar={"ordered": "(x > 0) - (x < 0)", "complex": "complex_sgn#(x)"}, holomorphic=False,
+                 exact_out=True)
+
+@SGN.derivative("x")
+def sgn_derivative(grad, x, out):
+    """Only what turns z changes its direction: of the gradient remains the part at a right angle to z, over |z|. Source: the
+    derivative of z / |z| by Wirtinger calculus."""
+    if not is_in((<TensorBase>x).dtype_, COMPLEX):
+        return zero_gradient(grad)
+    size = x.abs()
+    across = grad - (grad * conj(out)).real * out
+    return (across / size).masked_fill(size == 0, 0)
+
+def sgn(TensorBase input not None, *, out=None):
+    """The direction of each complex number, `z / |z|`, and 0 of 0; `sign` of real ones.
+
+    >>> import tensorlab
+    >>> tensorlab.sgn(tensorlab.tensor([3 + 4j, 0j]))
+    tensor([0.6000+0.8000j, 0.0000+0.0000j])
+    """
+    return run_unary(SGN, input, out) if is_in(input.dtype_, COMPLEX) else sign(input, out=out)
+
+sgn_of_complex_ = inplace_function(SGN, sgn)
+
+def sgn_(TensorBase input not None):
+    """`sgn`, written over `input`.
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([-2., 3.]).sgn_()
+    tensor([-1.,  1.])
+    """
+    return sgn_of_complex_(input) if is_in(input.dtype_, COMPLEX) else sign_(input)
+
+
+cdef Op ANGLE = Op("angle(Tensor x) -> Tensor", dtype="floating",
+                   scalar={"floating": "x < 0 ? (T)3.14159265358979323846 : x != x ? x * (T)0 : 0"})
+
+ANGLE.derivative("x")(zero_gradient)
+
+cdef Op ANGLE_OF_COMPLEX = Op("angle_of_complex(Tensor x) -> Tensor", aten=None, dtype="real", node="AngleBackward0",
+                              scalar={"complex": "carg@(x)"})
+
+@ANGLE_OF_COMPLEX.derivative("x")
+def angle_of_complex_derivative(grad, x):
+    """i z / |z|^2: a quarter turn from z, the direction in which the angle grows."""
+    size = x.abs()
+    along = (x / size / size * grad).masked_fill(size == 0, 0)
+    return complex_of(-along.imag, along.real)
+
+def angle(TensorBase input not None, *, out=None):
+    """The angle of each number in the complex plane, from -pi to pi: of real numbers pi for negative ones, else 0.
+
+    >>> import tensorlab
+    >>> tensorlab.angle(tensorlab.tensor([1j, -1 + 0j]))
+    tensor([1.5708, 3.1416])
+    >>> tensorlab.angle(tensorlab.tensor([-1., 2.]))
+    tensor([3.1416, 0.0000])
+    """
+    return run_unary(ANGLE_OF_COMPLEX if is_in(input.dtype_, COMPLEX) else ANGLE, input, out)
+
+
+# ---------------------------------------------------------------- complex numbers of real ones
+def complex_of(TensorBase real not None, TensorBase imag not None, *, out=None):
+    """complex(real, imag, *, out=None)
+
+    Complex numbers with these parts, which broadcast.
+
+    Parameters
+    ----------
+    real, imag : Tensor, both of float32 or both of float64
+
+    Raises
+    ------
+    RuntimeError
+        If they have different types, or others.
+
+    >>> import tensorlab
+    >>> tensorlab.complex(tensorlab.tensor([1., 0.]), tensorlab.tensor([2., 3.]))
+    tensor([1.+2.j, 0.+3.j])
+    """
+    check_parts("complex", "real", real, "imag", imag)
+    return store_out("complex", view_as_complex(stack(broadcast_tensors(real, imag), -1)), out, (real, imag))
+
+
+cdef int check_parts(str where, str first, TensorBase x, str second, TensorBase y) except -1:
+    if x.dtype_ != y.dtype_ or (x.dtype_ != FLOAT32 and x.dtype_ != FLOAT64):
+        raise DTypeError(f"{where}: {first} is {dtype_object(x.dtype_)} and {second} is {dtype_object(y.dtype_)}; both must be "
+                         f"float32, or both float64")
+    return 0
+
+
+def polar(TensorBase abs not None, TensorBase angle not None, *, out=None):
+    """Complex numbers with this absolute value and this angle: `abs * (cos(angle) + i sin(angle))`.
+
+    Parameters
+    ----------
+    abs, angle : Tensor, both of float32 or both of float64; they broadcast
+
+    >>> import math
+    >>> import tensorlab
+    >>> tensorlab.polar(tensorlab.tensor([2.]), tensorlab.tensor([math.pi]))
+    tensor([-2.-1.7485e-07j])
+    """
+    check_parts("polar", "abs", abs, "angle", angle)
+    turn = <object>angle
+    return store_out("polar", complex_of(abs * turn.cos(), abs * turn.sin()), out, (abs, angle))
+
+
+set_loops(tl_loops)
