@@ -70,7 +70,8 @@ def loops_source():
         for name in BY_ARRAY:
             bodies[name] = f"tl_{name}{suffix}_array(x, out, count);"
         for name in GUARDED:
-            text = scalar.loop_body(REGISTRY[name].scalar, dtype, ["x"])
+            formula = scalar.expression_of(REGISTRY[name].scalar, dtype)
+            text = scalar.loop_body(formula, dtype, ["x"])
             bodies[name] = " ".join(text.split())
         lines += [
             f"void {name}{suffix}_loop(const {real} *x, {real} *out, ptrdiff_t count) {{ {body} }}"

@@ -105,9 +105,8 @@ from tensorlab.ops.complex_numbers import (
     resolve_conj,
     resolve_conj as resolve_neg,
     sgn,
-    view_as_complex,
-    view_as_real,
 )
+from tensorlab.ops.complex_views import view_as_complex, view_as_real
 from tensorlab.ops.extrema import amax, amin, aminmax, argmax, argmin, max, min
 from tensorlab.ops.composite import (
     bilinear,

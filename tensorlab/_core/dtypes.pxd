@@ -64,6 +64,17 @@ ctypedef fused inexact:         # types in which sums, products and quotients ar
     complex64
     complex128
 
+ctypedef fused summand:         # all types that have a loop of their own for sums and products
+    uint8_t
+    int8_t
+    int16_t
+    int32_t
+    int64_t
+    float
+    double
+    complex64
+    complex128
+
 cdef struct two_words:
     int64_t first
     int64_t second

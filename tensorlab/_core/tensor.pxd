@@ -86,6 +86,7 @@ cdef TensorBase empty_like(TensorBase x, int dtype)
 cdef TensorBase empty_beside(TensorBase x, int dtype, int ndim, const ssize* sizes)
 cdef TensorBase empty_strided_beside(TensorBase x, int dtype, int ndim, const ssize* sizes, const ssize* strides)
 cdef TensorBase alias(TensorBase x)
+cdef TensorBase parts_of(TensorBase x)
 cdef TensorBase alias_as(TensorBase x, int ndim, const ssize* sizes, const ssize* strides, char* data)
 cdef int set_layout(TensorBase x, int ndim, const ssize* sizes, const ssize* strides) except -1
 cdef object make_size(int ndim, const ssize* sizes)

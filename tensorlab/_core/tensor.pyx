@@ -17,7 +17,7 @@ import gc
 from operator import index as operator_index
 
 cimport tensorlab._core.state.modes as modes
-from tensorlab._core.dtypes cimport FLOAT32, dtype_code, dtype_object, item_size
+from tensorlab._core.dtypes cimport FLOAT32, dtype_code, dtype_object, item_size, real_dtype
 from tensorlab._core.layout cimport (
     MAX_NDIM, contiguous_strides, dense_strides, count_elements, extent, is_canonical,
     is_contiguous, is_dense, read_sizes, shape_text, ssize
@@ -30,7 +30,7 @@ from tensorlab._core.storage cimport (
 )
 
 from tensorlab._pitfalls import pointed
-from tensorlab.errors import AllocationError, DeviceError, NoDataError
+from tensorlab.errors import AllocationError, DeviceError, NoDataError, ShapeError
 
 cdef extern from *:
     """
@@ -466,6 +466,21 @@ cdef TensorBase alias(TensorBase x):
     """Another tensor over the same elements and the same version counter, unknown to autograd."""
     cdef TensorBase out = alias_as(x, x.ndim_, x.sizes, x.strides, x.data_)
     out.forms = x.forms
+    return out
+
+
+cdef TensorBase parts_of(TensorBase x):
+    """A complex tensor as real numbers, with a last dimension for the real and the imaginary part, unknown to autograd."""
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef TensorBase out
+    cdef int i
+    if x.ndim_ == MAX_NDIM:
+        raise ShapeError(f"a complex tensor may have {MAX_NDIM - 1} dimensions here, and this one has {MAX_NDIM}")
+    for i in range(x.ndim_):
+        sizes[i], strides[i] = x.sizes[i], 2 * x.strides[i]
+    sizes[x.ndim_], strides[x.ndim_] = 2, 1
+    out = alias_as(x, x.ndim_ + 1, sizes, strides, x.data_)
+    out.dtype_ = real_dtype(x.dtype_)
     return out
 
 

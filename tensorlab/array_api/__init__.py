@@ -25,7 +25,6 @@ from tensorlab.array_api.adapters import (
     can_cast,
     clip,
     concat,
-    conj,
     cumulative_sum,
     diff,
     expand_dims,
@@ -43,7 +42,6 @@ from tensorlab.array_api.adapters import (
     nonzero,
     permute_dims,
     prod,
-    real,
     repeat,
     reshape,
     result_type,
@@ -68,6 +66,7 @@ from tensorlab.array_api.adapters import (
     var,
     vecdot,
 )
+from tensorlab.ops.complex_numbers import conj, imag, real
 from tensorlab.ops.creation import (
     empty,
     empty_like,
@@ -154,6 +153,8 @@ __all__ = [
     "can_cast",
     "ceil",
     "clip",
+    "complex64",
+    "complex128",
     "concat",
     "conj",
     "copysign",
@@ -184,6 +185,7 @@ __all__ = [
     "greater_equal",
     "hypot",
     "iinfo",
+    "imag",
     "inf",
     "int8",
     "int16",
@@ -272,5 +274,18 @@ __all__ = [
 API_VERSIONS = ("2021.12", "2022.12", "2023.12")
 __array_api_version__ = API_VERSIONS[-1]
 
-(bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128) = DTYPES
+(
+    bool,
+    uint8,
+    int8,
+    int16,
+    int32,
+    int64,
+    float16,
+    bfloat16,
+    float32,
+    float64,
+    complex64,
+    complex128,
+) = DTYPES
 e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi

@@ -36,7 +36,7 @@ from tensorlab.ops.linalg import einsum
 from tensorlab.ops.pointwise import signs as signs_of
 from tensorlab.ops.pointwise.bounds import clamp
 
-BOOL, UINT8, INT8, INT16, INT32, INT64, FLOAT16, BFLOAT16, FLOAT32, FLOAT64 = DTYPES
+BOOL, UINT8, INT8, INT16, INT32, INT64, FLOAT16, BFLOAT16, FLOAT32, FLOAT64, *COMPLEX = DTYPES
 
 
 # ---------------------------------------------------------------- creation and types
@@ -132,9 +132,9 @@ KINDS = {
     "unsigned integer": {UINT8},
     "integral": {UINT8, INT8, INT16, INT32, INT64},
     "real floating": {FLOAT16, BFLOAT16, FLOAT32, FLOAT64},
-    "complex floating": set(),
+    "complex floating": set(COMPLEX),
 }
-KINDS["numeric"] = KINDS["integral"] | KINDS["real floating"]
+KINDS["numeric"] = KINDS["integral"] | KINDS["real floating"] | KINDS["complex floating"]
 
 
 def isdtype(dtype, kind):
@@ -159,7 +159,7 @@ class Info:
     def default_dtypes(self, *, device=None):
         return {
             "real floating": get_default_dtype(),
-            "complex floating": None,
+            "complex floating": get_default_dtype().to_complex(),
             "integral": INT64,
             "indexing": INT64,
         }
@@ -185,14 +185,6 @@ def sign(x, /):
     """-1, 0 or 1; nan of nan."""
     signs = signs_of.sign(x)
     return signs.masked_fill(x != x, float("nan")) if x.is_floating_point() else signs
-
-
-def conj(x, /):
-    """The numbers as they are: there are no complex types."""
-    return x
-
-
-real = conj
 
 
 # ---------------------------------------------------------------- shapes

@@ -19,7 +19,7 @@ from cpython.number cimport PyIndex_Check
 from tensorlab._core.dispatch.dispatch cimport run_tuple
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_dtype, check_same_place
-from tensorlab._core.dtypes cimport FLOATING, INTEGRAL, dtype_object, kernel_dtype
+from tensorlab._core.dtypes cimport COMPLEX, NUMBER, dtype_object, is_in, kernel_dtype
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.loops.iterator cimport copy_into, plain, plain_result, put_back
 from tensorlab._core.tensor cimport TensorBase, alias_as, make_size, result_beside
@@ -99,7 +99,7 @@ cdef int check_operands(TensorBase x, TensorBase y, str where) except -1:
     check_same_place(x, y, where)
     if x.dtype_ != y.dtype_:
         raise DTypeError(f"{where}: the tensors have types {x.dtype} and {y.dtype}; they must be equal")
-    check_dtype(where, x, INTEGRAL | FLOATING)
+    check_dtype(where, x, NUMBER)
     return 0
 
 
@@ -176,11 +176,25 @@ def conv_infer(TensorBase x, TensorBase weight, TensorBase bias, out_shape, stri
     cdef bint channels_last = prepare_conv(&geometry, &shapes, x, weight, bias, out_shape, stride, padding, dilation, groups)
     return image_result(x, x.ndim_, shapes.out, channels_last)
 
+cdef int multiply_parts(TensorBase out, Op op, object x, object y, object bias, tuple rest) except -1:
+    """Fill `out` with an op of two complex factors, by that op of their real and imaginary parts."""
+    cdef object a = x.real.contiguous(), b = x.imag.contiguous(), c = y.real.contiguous(), d = y.imag.contiguous()
+    cdef object real = run_tuple(op, (a, c, *rest)) - run_tuple(op, (b, d, *rest))
+    cdef object imag = run_tuple(op, (a, d, *rest)) + run_tuple(op, (b, c, *rest))
+    copy_into(out, <TensorBase?>(real + imag * 1j))
+    if bias is not None:
+        (<object>out).add_(along_channels(bias, out.ndim_))
+    return 0
+
 @CONV.kernel
 def conv_kernel(TensorBase out, TensorBase x, TensorBase weight, TensorBase bias, out_shape, stride, padding, dilation, groups):
     cdef Geometry geometry
     cdef Shapes shapes
-    cdef TensorBase sums = plain_result(out)
+    cdef TensorBase sums
+    if is_in(out.dtype_, COMPLEX):
+        multiply_parts(out, CONV, x, weight, bias, (None, out_shape, stride, padding, dilation, groups))
+        return
+    sums = plain_result(out)
     prepare_conv(&geometry, &shapes, x, weight, bias, out_shape, stride, padding, dilation, groups)
     if bias is None:
         fill_zero(sums)
@@ -245,7 +259,11 @@ def conv_input_kernel(TensorBase out, TensorBase grad, TensorBase weight, x_shap
                       channels_last):
     cdef Geometry geometry
     cdef Shapes shapes
-    cdef TensorBase sums = plain_result(out)
+    cdef TensorBase sums
+    if is_in(out.dtype_, COMPLEX):
+        multiply_parts(out, CONV_INPUT, grad, weight, None, (x_shape, stride, padding, dilation, groups, channels_last))
+        return
+    sums = plain_result(out)
     prepare_gradient(&geometry, &shapes, True, weight, grad, x_shape, stride, padding, dilation, groups, "conv_input")
     fill_zero(sums)
     run_conv(sums, plain(weight), plain(grad), &geometry, BY_INPUT)
@@ -276,7 +294,11 @@ def conv_weight_kernel(TensorBase out, TensorBase x, TensorBase grad, weight_sha
                        channels_last):
     cdef Geometry geometry
     cdef Shapes shapes
-    cdef TensorBase sums = plain_result(out)
+    cdef TensorBase sums
+    if is_in(out.dtype_, COMPLEX):
+        multiply_parts(out, CONV_WEIGHT, x, grad, None, (weight_shape, stride, padding, dilation, groups, channels_last))
+        return
+    sums = plain_result(out)
     prepare_gradient(&geometry, &shapes, False, x, grad, weight_shape, stride, padding, dilation, groups, "conv_weight")
     fill_zero(sums)
     run_conv(plain(x), sums, plain(grad), &geometry, BY_WEIGHT)
@@ -317,7 +339,7 @@ cdef int check_tensors(TensorBase x, TensorBase weight, TensorBase bias, int n, 
     for d in range(2, n + 2):
         if weight.sizes[d] == 0:
             raise ShapeError(f"{where}: weight {shape_text(weight.ndim_, weight.sizes)} has size 0 in dimension {d}")
-    check_dtype(where, x, INTEGRAL | FLOATING)
+    check_dtype(where, x, NUMBER)
     if x.dtype_ != weight.dtype_ or (bias is not None and bias.dtype_ != x.dtype_):
         raise DTypeError(f"{where}: input has type {x.dtype}, weight {weight.dtype}"
                          f"{'' if bias is None else f', bias {bias.dtype}'}; all must be equal")

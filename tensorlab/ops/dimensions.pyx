@@ -283,7 +283,7 @@ def matrix_transpose(TensorBase self not None):
 
 
 def adjoint(TensorBase input not None):
-    """`mT`: there are no complex types whose conjugate would have to be taken.
+    """`mT`, conjugated if it is complex.
 
     Examples
     --------
@@ -292,15 +292,15 @@ def adjoint(TensorBase input not None):
     >>> tensorlab.adjoint(x).shape
     tensorlab.Size([3, 2])
     """
-    return matrix_transpose(input)
+    return matrix_transpose(input).conj()
 
 
 def get_h(TensorBase self not None):
-    """The transpose of a matrix: there are no complex types whose conjugate would have to be taken."""
+    """The transpose of a matrix, conjugated if it is complex."""
     if self.ndim_ != 2 and self.ndim_ != 0:
         raise ShapeError(f"H: a matrix is needed, not a tensor with {self.ndim_} dimensions; use mH for batches of "
                          f"them")
-    return reversed_dims(self)
+    return reversed_dims(self).conj()
 
 
 cdef Op T = Op("t(Tensor(a) x) -> Tensor(a)")

@@ -6,7 +6,9 @@ from tensorlab._core.dispatch.dispatch cimport run_tuple
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.out_argument cimport store_out
 from tensorlab._core.dtypes cimport (
-    FLOAT32, FLOAT64, FLOATING, dtype_code, dtype_object, is_double, is_in, item_size, kernel_dtype, real)
+    COMPLEX, FLOAT32, FLOAT64, FLOATING, dtype_code, dtype_object, is_double, is_in, item_size,
+    kernel_dtype, real
+)
 from tensorlab._core.graph.graph cimport ndim_of
 from tensorlab._core.layout cimport plain_ints, ssize, wrap_dim
 from tensorlab._core.tensor cimport TensorBase
@@ -210,7 +212,10 @@ def norm(TensorBase input not None, p="fro", dim=None, bint keepdim=False, out=N
         return nuclear_norm(input, dim, keepdim, out, dtype)
     elif isinstance(p, str):
         raise ValueError(f"norm: p is {p!r}; expected a number, 'fro' or 'nuc'")
-    return run_tuple(NORM, (input, <double>p, dim, keepdim, dtype), out)
+    x = input
+    if is_in(input.dtype_, COMPLEX):                    # the norm of the absolute values
+        x, dtype = input.abs(), None if dtype is None else dtype.to_real()
+    return run_tuple(NORM, (x, <double>p, dim, keepdim, dtype), out)
 
 
 cdef object nuclear_norm(TensorBase x, object dim, bint keepdim, object out, object dtype):

@@ -5,7 +5,7 @@ from tensorlab._core.dispatch.dispatch cimport run_3, run_4
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.out_argument cimport NO_DERIVATIVE, dtype_or_that_of, store_out
 from tensorlab._core.dtypes cimport (
-    BOOL, FLOAT32, FLOAT64, INT64, NUM_DTYPES, UINT8, dtype_code, kernel_dtype, sum_dtype
+    BOOL, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT64, NUM_DTYPES, UINT8, complex64, complex128, dtype_code, kernel_dtype, sum_dtype
 )
 from tensorlab._core.graph.graph cimport dim_of, ndim_of
 from tensorlab._core.layout cimport plain_ints, ssize
@@ -19,6 +19,8 @@ ctypedef fused factor:
     float
     double
     int64_t
+    complex64
+    complex128
 
 cdef enum:
     LANES = 16
@@ -57,9 +59,13 @@ cdef Reducer[NUM_DTYPES] prod_reducers              # by the type that is multip
 cdef float one_float = 1
 cdef double one_double = 1
 cdef int64_t one_integer = 1
+cdef complex64 one_complex64 = 1
+cdef complex128 one_complex128 = 1
 set_reducer(&prod_reducers[FLOAT32], FLOAT32, &prod_rows[float], &prod_columns[float], &one_float)
 set_reducer(&prod_reducers[FLOAT64], FLOAT64, &prod_rows[double], &prod_columns[double], &one_double)
 set_reducer(&prod_reducers[INT64], INT64, &prod_rows[int64_t], &prod_columns[int64_t], &one_integer)
+set_reducer(&prod_reducers[COMPLEX64], COMPLEX64, &prod_rows[complex64], &prod_columns[complex64], &one_complex64)
+set_reducer(&prod_reducers[COMPLEX128], COMPLEX128, &prod_rows[complex128], &prod_columns[complex128], &one_complex128)
 
 
 # ---------------------------------------------------------------- prod

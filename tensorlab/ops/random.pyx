@@ -4,6 +4,7 @@ The numbers come from _core/distributions.pyx, which fills contiguous memory. A 
 order of its memory, whatever the order of its dimensions, as PyTorch does; so equal seeds give equal tensors.
 """
 from cpython.number cimport PyIndex_Check
+from libc.math cimport sqrt
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
 from tensorlab._core.dispatch.dispatch cimport run_2, run_3, run_4
@@ -16,15 +17,18 @@ from tensorlab._core.distributions cimport (
     fill_log_normal, fill_normal, fill_normal_singly, fill_randint, fill_random, fill_uniform
 )
 from tensorlab._core.dtypes cimport (
-    BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, FLOATING, HALF, INT16, INT32, INT64, INT8,
-    INTEGRAL, MAX_ITEMSIZE, NUM_DTYPES, UINT8, dtype_object, is_differentiable, is_double,
-    is_in, item_size, kernel_dtype, number, real, refuse_loop
+    BFLOAT16, BOOL, COMPLEX, FLOAT16, FLOAT32, FLOAT64, FLOATING, HALF, INEXACT, INT16, INT32,
+    INT64, INT8, INTEGRAL, MAX_ITEMSIZE, NUM_DTYPES, UINT8, dtype_object, is_differentiable,
+    is_double, is_in, item_size, kernel_dtype, number, real, refuse_loop
 )
 from tensorlab._core.layout cimport MAX_NDIM, is_dense, ssize
 from tensorlab._core.loops.conversion cimport convert
 from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.random cimport Generator, generator_or_default
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_like, memory_of, result_beside, result_like
+from tensorlab._core.tensor cimport (
+    TensorBase, alias_as, empty_beside, empty_like, memory_of, parts_of, result_beside,
+    result_like
+)
 
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
 from tensorlab.ops.filling import zeros_in_place_of
@@ -113,6 +117,8 @@ cdef int fill_tensor(TensorBase x, int recipe, Generator generator, double a, do
     cdef TensorBase row
     if x.numel_ == 0:
         return 0
+    if is_in(x.dtype_, COMPLEX):
+        return fill_tensor(parts_of(x), recipe, generator, a, b)
     row = row_for(x)
     if recipe >= BERNOULLI:
         any_fills[row.dtype_](memory_of(row), row.numel_, recipe, generator, a)
@@ -168,7 +174,7 @@ cdef int check_filled(TensorBase x, str where, bint plain_error) except -1:
 
 
 cdef int check_floating(int dtype, str where, bint plain_error) except -1:
-    if not is_in(dtype, FLOATING):
+    if not is_in(dtype, INEXACT):
         raise (DTypeError if plain_error else UnsupportedDType)(
             f"{where}: not implemented for {dtype_object(dtype)}; a floating dtype is needed")
     return 0
@@ -234,7 +240,10 @@ cdef int check_std(double std, str where) except -1:
 
 
 cdef int fill_normally(TensorBase x, Generator generator, double mean, double std) except -1:
-    """Contiguous memory is filled in blocks, other memory number by number: PyTorch's two streams."""
+    """Contiguous memory is filled in blocks, other memory number by number: PyTorch's two streams. Both parts of complex numbers
+    have half the variance."""
+    if is_in(x.dtype_, COMPLEX):
+        x, std = parts_of(x), std / sqrt(2)
     return fill_tensor(x, NORMAL if x.is_contiguous_ else NORMAL_SINGLY, generator, mean, std)
 
 

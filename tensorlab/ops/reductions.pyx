@@ -6,12 +6,13 @@ from tensorlab._core.dispatch.dispatch cimport run_2, run_4
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.out_argument cimport CASTS, dtype_or_that_of, store_out
 from tensorlab._core.dtypes cimport (
-    BOOL, FLOAT32, FLOAT64, INEXACT, INT64, NUM_DTYPES, dtype_code, dtype_object, is_double,
-    is_in, item_size, kernel_dtype, real, sum_dtype
+    BOOL, COMPLEX, FLOAT32, FLOAT64, INEXACT, INT64, NUM_DTYPES, dtype_code, dtype_object, is_double,
+    is_in, item_size, kernel_dtype, real, real_dtype, sum_dtype
 )
 from tensorlab._core.graph.graph cimport bump_version, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
-from tensorlab._core.tensor cimport TensorBase
+from tensorlab._core.loops.iterator cimport copy_as
+from tensorlab._core.tensor cimport TensorBase, parts_of
 from tensorlab.ops.reduction_iterator cimport (
     MAX_TOTALS, Reducer, finalize_loop, fold_loop, read_dims, reduced_count,
     reduced_result, run_reduction
@@ -228,6 +229,8 @@ count_reducer.total_dtype = INT64
 cdef int sum_to(TensorBase out, TensorBase x, unsigned int mask, finalize_loop finalize, double parameter) except -1:
     """Fill `out` with sums, which are computed in the type that belongs to its own."""
     cdef int compute = kernel_dtype(sum_dtype(out.dtype_))
+    if is_in(out.dtype_, COMPLEX):                          # the parts are summed side by side
+        return sum_to(parts_of(out), parts_of(copy_as(x, out.dtype_)), mask, finalize, parameter)
     return run_reduction(&count_reducer if compute == INT64 and x.dtype_ == BOOL else &sum_reducers[compute], out, x, mask,
                          None, finalize, parameter)
 
@@ -336,7 +339,7 @@ cdef void divide_loop(real* totals, ssize n, double parameter) noexcept nogil:
 
 cdef finalize_loop divide_totals(int dtype) except NULL:
     """Divides totals of the type that `dtype` is computed in."""
-    return <finalize_loop>divide_loop[double] if is_double(kernel_dtype(dtype)) else <finalize_loop>divide_loop[float]
+    return <finalize_loop>divide_loop[double] if is_double(kernel_dtype(real_dtype(dtype))) else <finalize_loop>divide_loop[float]
 
 cdef int mean_dtype(TensorBase x, object dtype, str where) except -1:
     """The type of a mean: floating, or an error."""

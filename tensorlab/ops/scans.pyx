@@ -11,14 +11,17 @@ from tensorlab._core.dispatch.out_argument cimport (
     CASTS, NO_PARTIAL_OVERLAP, dtype_or_that_of, store_out
 )
 from tensorlab._core.dtypes cimport (
-    BOOL, FLOAT32, FLOAT64, FLOATING, INT16, INT32, INT64, INT8, INTEGRAL, NUM_DTYPES, ORDERED,
-    UINT8, dtype_code, dtype_object, is_double, is_in, kernel_dtype, number, real, sum_dtype
+    BOOL, COMPLEX, COMPLEX128, COMPLEX64, FLOAT32, FLOAT64, FLOATING, INEXACT, INT16, INT32,
+    INT64, INT8, INTEGRAL, NUMBER, NUM_DTYPES, ORDERED, UINT8, complex128, complex64,
+    complex_number, dtype_code, dtype_object, is_double, is_in, kernel_dtype, number, real,
+    real_dtype, sum_dtype
 )
 from tensorlab._core.graph.graph cimport dim_of, needs_grad
 from tensorlab._core.graph.inplace cimport check_inplace
 from tensorlab._core.layout cimport int_argument, may_have_internal_overlap, plain_ints, shape_text, ssize
+from tensorlab._core.loops.iterator cimport copy_as
 from tensorlab._core.state.modes cimport thread_state
-from tensorlab._core.tensor cimport TensorBase, result_beside
+from tensorlab._core.tensor cimport TensorBase, parts_of, result_beside
 from tensorlab.ops.dim_iterator cimport STRIP, DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
 from tensorlab.ops.inner_loops cimport total
 
@@ -44,7 +47,7 @@ cdef int scan(TensorBase x, TensorBase out, int dim, int kernel, dim_loop loop, 
 cdef int running_dtype(TensorBase x, object dtype, str where) except -1:
     """The type of a running sum or product: the one asked for, or that of x, int64 for integers."""
     cdef int code = dtype_code(dtype, sum_dtype(x.dtype_))
-    if not is_in(code, INTEGRAL | FLOATING):
+    if not is_in(code, NUMBER):
         raise UnsupportedDType(f"{where}: not implemented for {dtype_object(code)}; give another dtype")
     return code
 
@@ -52,7 +55,7 @@ cdef int running_dtype(TensorBase x, object dtype, str where) except -1:
 cdef TensorBase floating_result(TensorBase x, object dim, str where):
     """A result of x's shape and type, which must be floating."""
     dim_of(dim, x, where)
-    check_dtype(where, x, FLOATING)
+    check_dtype(where, x, INEXACT)
     return result_beside(x, x.dtype_, x.ndim_, x.sizes)
 
 
@@ -121,8 +124,10 @@ def cumsum_infer(TensorBase x, dim, dtype):
 
 @CUMSUM.kernel
 def cumsum_kernel(TensorBase out, TensorBase x, dim, dtype):
-    cdef int kernel = scan_dtype(out.dtype_)
-    scan(x, out, dim_of(dim, x, "cumsum"), kernel, cumsum_loops[kernel], cumsum_strips[kernel])
+    cdef int d = dim_of(dim, x, "cumsum"), kernel = scan_dtype(out.dtype_)
+    if is_in(out.dtype_, COMPLEX):                      # the parts side by side
+        x, out, kernel = parts_of(copy_as(x, out.dtype_)), parts_of(out), real_dtype(kernel)
+    scan(x, out, d, kernel, cumsum_loops[kernel], cumsum_strips[kernel])
 
 cdef Op CUMSUM_ = inplace_op(CUMSUM)
 
@@ -174,8 +179,10 @@ def cumsum_from_end_infer(TensorBase x, dim):
 
 @CUMSUM_FROM_END.kernel
 def cumsum_from_end_kernel(TensorBase out, TensorBase x, dim):
-    cdef int kernel = kernel_dtype(x.dtype_)
-    scan(x, out, dim_of(dim, x, "cumsum_from_end"), kernel, cumsum_from_end_loops[kernel])
+    cdef int d = dim_of(dim, x, "cumsum_from_end"), kernel = kernel_dtype(real_dtype(x.dtype_))
+    if is_in(x.dtype_, COMPLEX):
+        x, out = parts_of(x), parts_of(out)
+    scan(x, out, d, kernel, cumsum_from_end_loops[kernel])
 
 def cumsum_from_end(TensorBase x not None, dim):
     """Sum of element i and all after it: the gradient of cumsum."""
@@ -262,7 +269,18 @@ cdef void cumprod_loop(void** data, ssize n, total* as_this) noexcept nogil:
             wide *= x[i]
             out[i] = <total>wide
 
+cdef void complex_cumprod_loop(void** data, ssize n, complex_number* as_this) noexcept nogil:
+    cdef complex_number* out = <complex_number*>data[0]
+    cdef complex_number* x = <complex_number*>data[1]
+    cdef complex128 wide = 1
+    cdef ssize i
+    for i in range(n):
+        wide *= x[i]
+        out[i] = <complex_number>wide
+
 cdef dim_loop[NUM_DTYPES] cumprod_loops
+cumprod_loops[COMPLEX64] = <dim_loop>complex_cumprod_loop[complex64]
+cumprod_loops[COMPLEX128] = <dim_loop>complex_cumprod_loop[complex128]
 cumprod_loops[FLOAT32] = <dim_loop>cumprod_loop[float]
 cumprod_loops[FLOAT64] = <dim_loop>cumprod_loop[double]
 cumprod_loops[INT64] = <dim_loop>cumprod_loop[int64_t]
@@ -323,6 +341,25 @@ cdef void cumprod_backward_loop(void** data, ssize n, real* as_this) noexcept no
         out[i] = <real>(out[i] * before)
         before *= x[i]
 
+cdef void complex_cumprod_backward_loop(void** data, ssize n, complex_number* as_this) noexcept nogil:
+    cdef complex_number* out = <complex_number*>data[0]
+    cdef complex_number* grad = <complex_number*>data[1]
+    cdef complex_number* x = <complex_number*>data[2]
+    cdef complex128 rest = 0, before = 1
+    cdef ssize i
+    for i in range(n - 1, -1, -1):
+        rest = grad[i] + (x[i + 1] * rest if i + 1 < n else 0)
+        out[i] = <complex_number>rest
+    for i in range(n):
+        out[i] = <complex_number>(out[i] * before)
+        before *= x[i]
+
+cdef dim_loop[NUM_DTYPES] cumprod_backward_loops
+cumprod_backward_loops[FLOAT32] = <dim_loop>cumprod_backward_loop[float]
+cumprod_backward_loops[FLOAT64] = <dim_loop>cumprod_backward_loop[double]
+cumprod_backward_loops[COMPLEX64] = <dim_loop>complex_cumprod_backward_loop[complex64]
+cumprod_backward_loops[COMPLEX128] = <dim_loop>complex_cumprod_backward_loop[complex128]
+
 cdef Op CUMPROD_BACKWARD = Op("cumprod_backward(Tensor grad, Tensor x, int dim) -> Tensor")
 
 cdef tuple square_of(TensorBase x, int dim):
@@ -365,8 +402,7 @@ def cumprod_backward_kernel(TensorBase out, TensorBase grad, TensorBase x, dim):
     add_operand(&iter, out, d, kernel, True)
     add_operand(&iter, grad, d, kernel, False)
     add_operand(&iter, x, d, kernel, False)
-    dim_apply(&iter, <dim_loop>cumprod_backward_loop[double] if is_double(kernel) else
-              <dim_loop>cumprod_backward_loop[float], NULL, GRAIN)
+    dim_apply(&iter, cumprod_backward_loops[kernel], NULL, GRAIN)
 
 def cumprod_backward(TensorBase grad not None, TensorBase x not None, dim):
     """The gradient of cumprod."""

@@ -11,9 +11,9 @@ cimport tensorlab._core.loops.c_math as c_math
 cimport tensorlab._core.loops.tl_math as tl_math
 from tensorlab._core.dispatch.dispatch cimport run_3, run_4
 from tensorlab._core.dispatch.op cimport Op
-from tensorlab._core.dispatch.out_argument cimport CASTS
+from tensorlab._core.dispatch.out_argument cimport CASTS, store_out
 from tensorlab._core.dtypes cimport (
-    FLOAT32, FLOAT64, FLOATING, INEXACT, default_float, dtype_object, is_double, is_in,
+    COMPLEX, FLOAT32, FLOAT64, FLOATING, INEXACT, default_float, dtype_object, is_double, is_in,
     kernel_dtype, real
 )
 from tensorlab._core.graph.graph cimport ndim_of
@@ -210,6 +210,9 @@ def var(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, 
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     minus, dim = correction_of(unbiased, correction), plain_ints(dim)
+    if is_in(input.dtype_, COMPLEX):                    # E|x - mean|^2, which is that of both parts
+        parts = [run_4(VAR, part, dim, minus, keepdim) for part in (input.real, input.imag)]
+        return store_out("var", parts[0] + parts[1], out, (input,), CASTS)
     return run_4(VAR, input, dim, minus, keepdim, out, CASTS)
 
 def std(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, *, correction=None, out=None):
@@ -221,6 +224,8 @@ def std(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, 
     """
     if isinstance(dim, bool):
         dim, unbiased = None, dim
+    if is_in(input.dtype_, COMPLEX):
+        return store_out("std", var(input, dim, unbiased, keepdim, correction=correction).sqrt(), out, (input,), CASTS)
     minus, dim = correction_of(unbiased, correction), plain_ints(dim)
     return run_4(STD, input, dim, minus, keepdim, out, CASTS)
 
@@ -330,6 +335,14 @@ def logsumexp_derivative(grad, x, out, dim, keepdim):
     out = keep_dims(out, x.shape, dim, keepdim)
     return keep_dims(grad, x.shape, dim, keepdim) * (x - out.masked_fill(out == -INFINITY, 0)).exp()
 
+def complex_logsumexp(x, dim, keepdim):
+    """The largest real part is subtracted: an imaginary one only turns exp(x)."""
+    top = x.real.detach().amax(dim, True)
+    top = top.masked_fill(top.isinf(), 0)
+    total = (x - top).exp().sum(dim, keepdim).log()
+    return total + (top if keepdim else top.reshape(total.shape))
+
+
 def logsumexp(TensorBase input not None, dim, bint keepdim=False, *, out=None):
     """log(sum(exp(x))) along dimensions, without overflow: the largest element is subtracted first and added again.
 
@@ -350,4 +363,6 @@ def logsumexp(TensorBase input not None, dim, bint keepdim=False, *, out=None):
     tensor(100.6931)
     """
     x = input if is_in(input.dtype_, INEXACT) else input.to(dtype_object(default_float()))
+    if is_in(input.dtype_, COMPLEX):
+        return store_out("logsumexp", complex_logsumexp(x, plain_ints(dim), keepdim), out, (input,), CASTS)
     return run_3(LOGSUMEXP, x, plain_ints(dim), keepdim, out, CASTS)

@@ -16,7 +16,7 @@ sum over them must be the gradient of the place. Source: PyTorch's note "as_stri
 from tensorlab._core.dispatch.dispatch cimport run_4, run_tuple
 from tensorlab._core.dispatch.op cimport Op, inplace_op
 from tensorlab._core.dispatch.operands cimport check_dtype
-from tensorlab._core.dtypes cimport FLOATING, is_double, item_size, kernel_dtype, real
+from tensorlab._core.dtypes cimport COMPLEX, FLOATING, is_double, is_in, item_size, kernel_dtype, real
 from tensorlab._core.graph.graph cimport as_view, bump_version
 from tensorlab._core.layout cimport (
     MAX_NDIM, extent, int_argument, may_have_internal_overlap, plain_ints, read_sizes,
@@ -32,6 +32,7 @@ from tensorlab.ops.filling cimport fill_number, zeros_beside
 from tensorlab.ops.dimensions cimport change_layout, check_layout_change
 
 from tensorlab.errors import MemoryLayoutError, ShapeError
+from tensorlab.ops.complex_views import view_as_complex, view_as_real
 
 
 cdef struct Geometry:                       # how a tensor reads a memory
@@ -197,6 +198,10 @@ cdef object run_restride(TensorBase x, object size, object stride, object offset
     What is read is divided by the number of times that one of the two reads the place.
     """
     cdef bint was_enabled = thread_state().grad_mode
+    if is_in(x.dtype_, COMPLEX):                    # as real numbers, in steps of two
+        return view_as_complex(run_restride(
+            view_as_real(x), (*size, 2), (*[2 * step for step in stride], 1), 2 * offset,
+            (*target_size, 2), (*[2 * step for step in target_stride], 1), 2 * target_offset, divides_by_target))
     if x.numel_ == 0 or 0 in target_size:           # zeros, which do not depend on x
         set_grad_mode(False)
     try:

@@ -1,7 +1,7 @@
 """The iterator of all indexing by tensors: elements of x selected by positions, on one side, and another tensor on the other."""
 from libc.stdint cimport int64_t, uint8_t, uint16_t
 
-from tensorlab._core.dtypes cimport BFLOAT16, FLOAT16, FLOAT32, number
+from tensorlab._core.dtypes cimport BFLOAT16, FLOAT16, FLOAT32, summand
 from tensorlab._core.graph.graph cimport grad_fn_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops.conversion cimport convert
@@ -58,7 +58,7 @@ cdef struct bfloat16_element:
     uint16_t bits
 
 ctypedef fused element:         # of any type; those that C has no numbers for are structs of their own
-    number
+    summand
     bool_element
     float16_element
     bfloat16_element

@@ -3,7 +3,7 @@
 Who does the work:
 
     up to 16 columns and 32 x 32 rows and inner    a loop of our own, its row of sums in registers: half the time of BLAS
-    float32, float64                               gemm; gemv if there is a single row or column
+    float32, float64, complex64, complex128        gemm; gemv if there is a single row or column
     integers                                       a plain loop
     float16, bfloat16                              as float32, converted before and after
 
@@ -30,7 +30,8 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from tensorlab._core.dtypes cimport (
-    FLOAT32, FLOAT64, INT8, INT16, INT32, UINT8, item_size, kernel_dtype
+    COMPLEX, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT8, INT16, INT32, UINT8, complex64,
+    complex128, is_in, item_size, kernel_dtype
 )
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops.iterator cimport copy_into, put_back
@@ -39,12 +40,16 @@ from tensorlab._core.loops.loop_nest cimport (
 )
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for, thread_count
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, memory_of
-from tensorlab.ops.linalg.blas_library cimport ddot, dgemm, dgemv, hold_blas, load_blas, release_blas, sdot, sgemm, sgemv
+from tensorlab.ops.linalg.blas_library cimport (
+    cgemm, cgemv, ddot, dgemm, dgemv, gemm_function, gemv_function, hold_blas, load_blas,
+    release_blas, sdot, sgemm, sgemv, zgemm, zgemv
+)
 from tensorlab.ops.linalg.product_loops cimport (
     SMALL_COLUMNS, SMALL_SIDE, integer_multiply, plain_inner, plain_product, small_product
 )
 
 cdef enum:
+    IN_BLAS = 1 << FLOAT32 | 1 << FLOAT64 | COMPLEX
     BLOCK = 32                  # rows or columns that stay together: a multiple of what BLAS's kernels compute at once
     GEMM_GRAIN = 1 << 18        # multiplications that make a thread worth starting,
     GRAIN = 1 << 16             # and where gemm does not do them
@@ -91,20 +96,43 @@ cdef inline bint is_small(Matrix* a, Matrix* b) noexcept nogil:
     return b.columns <= SMALL_COLUMNS and b.rows <= SMALL_SIDE and a.rows <= SMALL_SIDE
 
 
+cdef inline bint has_blas(int dtype) noexcept nogil:
+    """Does BLAS know the type?"""
+    return is_in(dtype, IN_BLAS)
+
+
+cdef union Element:
+    float of_float
+    double of_double
+    complex64 of_complex64
+    complex128 of_complex128
+
+
+cdef inline Element element_of(double value, int dtype) noexcept nogil:
+    """A factor as BLAS takes it: an element of the matrices' type."""
+    cdef Element out
+    if dtype == FLOAT32:
+        out.of_float = <float>value
+    elif dtype == FLOAT64:
+        out.of_double = value
+    elif dtype == COMPLEX64:
+        out.of_complex64 = <float>value
+    else:
+        out.of_complex128 = value
+    return out
+
+
 cdef void gemm(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, double beta) noexcept nogil:
     """By BLAS. `out` has contiguous rows, and both operands fit."""
     cdef char flag_a, flag_b
     cdef int stride_a, stride_b, stride_out, m = <int>a.rows, n = <int>b.columns, k = <int>a.columns
-    cdef float alpha_32 = <float>alpha, beta_32 = <float>beta
+    cdef Element factor = element_of(alpha, dtype), keep = element_of(beta, dtype)
+    cdef gemm_function multiply_by = (sgemm if dtype == FLOAT32 else dgemm if dtype == FLOAT64 else
+                                      cgemm if dtype == COMPLEX64 else zgemm)
     blas_form(a, &flag_a, &stride_a)
     blas_form(b, &flag_b, &stride_b)
     stride_out = <int>max(out.row_stride, n, 1)
-    if dtype == FLOAT32:
-        sgemm(&flag_b, &flag_a, &n, &m, &k, &alpha_32, b.data, &stride_b, a.data, &stride_a,
-              &beta_32, out.data, &stride_out)
-    else:
-        dgemm(&flag_b, &flag_a, &n, &m, &k, &alpha, b.data, &stride_b, a.data, &stride_a,
-              &beta, out.data, &stride_out)
+    multiply_by(&flag_b, &flag_a, &n, &m, &k, &factor, b.data, &stride_b, a.data, &stride_a, &keep, out.data, &stride_out)
 
 
 cdef void gemv(int dtype, char* out, ssize out_stride, Matrix* a, char* x, ssize x_stride, double alpha,
@@ -112,20 +140,20 @@ cdef void gemv(int dtype, char* out, ssize out_stride, Matrix* a, char* x, ssize
     """out = alpha * a @ x + beta * out for vectors: gemm with a side of 1 runs at a quarter of this speed."""
     cdef char flag
     cdef int stride_a, stride_x = <int>x_stride, stride_out = <int>out_stride, m = <int>a.columns, n = <int>a.rows
-    cdef float alpha_32 = <float>alpha, beta_32 = <float>beta
+    cdef Element factor = element_of(alpha, dtype), keep
+    cdef gemv_function multiply_by = (sgemv if dtype == FLOAT32 else dgemv if dtype == FLOAT64 else
+                                      cgemv if dtype == COMPLEX64 else zgemv)
     blas_form(a, &flag, &stride_a)
     if beta == 0:                   # BLAS would multiply what lies there by 0, and nan stays nan
-        beta_32 = beta = 1
+        beta = 1
         fill_zero(dtype, out, out_stride, a.rows)
     if flag == b'N':
         flag = b'T'                 # rows of a are the columns that BLAS sees
     else:
         flag = b'N'
         m, n = n, m
-    if dtype == FLOAT32:
-        sgemv(&flag, &m, &n, &alpha_32, a.data, &stride_a, x, &stride_x, &beta_32, out, &stride_out)
-    else:
-        dgemv(&flag, &m, &n, &alpha, a.data, &stride_a, x, &stride_x, &beta, out, &stride_out)
+    keep = element_of(beta, dtype)
+    multiply_by(&flag, &m, &n, &factor, a.data, &stride_a, x, &stride_x, &keep, out, &stride_out)
 
 
 cdef void fill_zero(int dtype, char* out, ssize stride, ssize n) noexcept nogil:
@@ -142,7 +170,7 @@ cdef inline bint is_line(ssize n, ssize stride) noexcept nogil:
 cdef void multiply_large(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, double beta) noexcept nogil:
     """A product that is not small, or a block of one."""
     cdef Matrix transposed
-    if dtype != FLOAT32 and dtype != FLOAT64:
+    if not has_blas(dtype):
         integer_multiply(dtype, out, a, b, alpha, beta)
     elif (a.columns > 0 and b.columns == 1 and fits_blas(a) and is_line(b.rows, b.row_stride)
             and is_line(out.rows, out.row_stride)):
@@ -157,6 +185,10 @@ cdef void multiply_large(int dtype, Matrix* out, Matrix* a, Matrix* b, double al
         gemm(dtype, out, a, b, alpha, beta)
     elif dtype == FLOAT32:
         plain_product[float](<float*>out.data, <float*>a.data, <float*>b.data, out, a, b, alpha, beta)
+    elif dtype == COMPLEX64:
+        plain_product[complex64](<complex64*>out.data, <complex64*>a.data, <complex64*>b.data, out, a, b, alpha, beta)
+    elif dtype == COMPLEX128:
+        plain_product[complex128](<complex128*>out.data, <complex128*>a.data, <complex128*>b.data, out, a, b, alpha, beta)
     else:
         plain_product[double](<double*>out.data, <double*>a.data, <double*>b.data, out, a, b, alpha, beta)
 
@@ -206,7 +238,7 @@ cdef void multiply_one(int dtype, Matrix* out, Matrix* a, Matrix* b, double alph
         else:
             small_product[double](<double*>out.data, <double*>a.data, <double*>b.data, out, a, b, alpha, beta)
         return
-    is_gemm = a.rows > 1 and b.columns > 1 and (dtype == FLOAT32 or dtype == FLOAT64)
+    is_gemm = a.rows > 1 and b.columns > 1 and has_blas(dtype)
     threads = thread_count(work, GEMM_GRAIN if is_gemm else GRAIN)
     if threads == 1:
         multiply_large(dtype, out, a, b, alpha, beta)
@@ -241,7 +273,7 @@ cdef TensorBase operand_for_blas(TensorBase x, int dtype):
     cdef TensorBase out
     cdef int i
     set_matrix(&matrix, x, False)
-    if x.dtype_ == dtype and (fits_blas(&matrix) or not (dtype == FLOAT32 or dtype == FLOAT64)):
+    if x.dtype_ == dtype and (fits_blas(&matrix) or not has_blas(dtype)):
         return x
     for i in range(x.ndim_):                            # what is broadcast over the batch is copied once
         sizes[i] = 1 if i < x.ndim_ - 2 and x.strides[i] == 0 else x.sizes[i]
@@ -409,6 +441,10 @@ cdef int inner_product(int dtype, void* out, const void* x, ssize x_stride, cons
         (<int8_t*>out)[0] = plain_inner(<int8_t*>x, x_stride, <int8_t*>y, y_stride, n)
     elif dtype == INT16:
         (<int16_t*>out)[0] = plain_inner(<int16_t*>x, x_stride, <int16_t*>y, y_stride, n)
+    elif dtype == COMPLEX64:
+        (<complex64*>out)[0] = plain_inner(<complex64*>x, x_stride, <complex64*>y, y_stride, n)
+    elif dtype == COMPLEX128:
+        (<complex128*>out)[0] = plain_inner(<complex128*>x, x_stride, <complex128*>y, y_stride, n)
     elif dtype == INT32:
         (<int32_t*>out)[0] = plain_inner(<int32_t*>x, x_stride, <int32_t*>y, y_stride, n)
     else:

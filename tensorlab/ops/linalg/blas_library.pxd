@@ -8,8 +8,12 @@ ctypedef double (*ddot_function)(int*, double*, int*, double*, int*) noexcept no
 
 cdef gemm_function sgemm
 cdef gemm_function dgemm
+cdef gemm_function cgemm
+cdef gemm_function zgemm
 cdef gemv_function sgemv
 cdef gemv_function dgemv
+cdef gemv_function cgemv
+cdef gemv_function zgemv
 cdef sdot_function sdot
 cdef ddot_function ddot
 

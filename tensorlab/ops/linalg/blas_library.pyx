@@ -74,7 +74,8 @@ def find_thread_control(path):
 
 cdef int load_blas() except -1:
     """Look the functions up, once."""
-    global is_loaded, sgemm, dgemm, sgemv, dgemv, sdot, ddot, get_blas_threads, set_blas_threads
+    global is_loaded, sgemm, dgemm, cgemm, zgemm, sgemv, dgemv, cgemv, zgemv, sdot, ddot
+    global get_blas_threads, set_blas_threads
     if is_loaded:
         return 0
     with loading:
@@ -83,6 +84,10 @@ cdef int load_blas() except -1:
         module = find_cython_blas()
         sgemm = <gemm_function>function_pointer(module, "sgemm")
         dgemm = <gemm_function>function_pointer(module, "dgemm")
+        cgemm = <gemm_function>function_pointer(module, "cgemm")
+        zgemm = <gemm_function>function_pointer(module, "zgemm")
+        cgemv = <gemv_function>function_pointer(module, "cgemv")
+        zgemv = <gemv_function>function_pointer(module, "zgemv")
         sgemv = <gemv_function>function_pointer(module, "sgemv")
         dgemv = <gemv_function>function_pointer(module, "dgemv")
         sdot = <sdot_function>function_pointer(module, "sdot")

@@ -11,7 +11,7 @@ from tensorlab._core.dispatch.dispatch cimport run_2
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_dtype, check_same_place
 from tensorlab._core.dispatch.out_argument cimport store_out
-from tensorlab._core.dtypes cimport FLOATING, INTEGRAL
+from tensorlab._core.dtypes cimport NUMBER
 from tensorlab._core.graph.graph cimport bump_version, should_record
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, shape_text, ssize, view_strides
 from tensorlab._core.loops.iterator cimport plain, plain_result, put_back
@@ -34,7 +34,7 @@ cdef int check_product(str where, TensorBase x, TensorBase y) except -1:
     check_same_place(x, y, where)
     if x.dtype_ != y.dtype_:
         raise DTypeError(f"{where}: the operands have types {x.dtype} and {y.dtype}; convert one with .to() first")
-    return check_dtype(where, x, INTEGRAL | FLOATING)
+    return check_dtype(where, x, NUMBER)
 
 
 cdef int check_inner(str where, TensorBase x, TensorBase y, ssize n, ssize m) except -1:

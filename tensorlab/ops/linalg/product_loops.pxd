@@ -1,5 +1,5 @@
 """Loops for products of matrices that are too small for BLAS, or of types that it does not know."""
-from tensorlab._core.dtypes cimport number, real
+from tensorlab._core.dtypes cimport real, summand
 from tensorlab._core.layout cimport ssize
 
 cdef enum:
@@ -15,7 +15,7 @@ cdef struct Matrix:             # a matrix anywhere in memory
 
 cdef void small_product(real* out, real* a, real* b, Matrix* to, Matrix* left, Matrix* right, double alpha,
                         double beta) noexcept nogil
-cdef void plain_product(number* out, number* a, number* b, Matrix* to, Matrix* left, Matrix* right, double alpha,
+cdef void plain_product(summand* out, summand* a, summand* b, Matrix* to, Matrix* left, Matrix* right, double alpha,
                         double beta) noexcept nogil
 cdef void integer_multiply(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, double beta) noexcept nogil
-cdef number plain_inner(number* x, ssize x_stride, number* y, ssize y_stride, ssize n) noexcept nogil
+cdef summand plain_inner(summand* x, ssize x_stride, summand* y, ssize y_stride, ssize n) noexcept nogil

@@ -6,7 +6,7 @@ product. The integer one runs along rows of b, which the compiler vectorises. Th
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from tensorlab._core.dtypes cimport INT8, INT16, INT32, UINT8, integer, number, real
+from tensorlab._core.dtypes cimport INT8, INT16, INT32, UINT8, integer, real, summand
 from tensorlab._core.layout cimport ssize
 
 cdef extern from *:
@@ -112,13 +112,13 @@ cdef void small_product(real* out, real* a, real* b, Matrix* to, Matrix* left, M
 
 
 # ---------------------------------------------------------------- any product
-cdef void plain_product(number* out, number* a, number* b, Matrix* to, Matrix* left, Matrix* right, double alpha,
+cdef void plain_product(summand* out, summand* a, summand* b, Matrix* to, Matrix* left, Matrix* right, double alpha,
                         double beta) noexcept nogil:
     """Any type and any strides: what BLAS has no function for. Integers wrap."""
     cdef ssize i, j, p
-    cdef number total, factor = <number>alpha, keep = <number>beta
-    cdef number* x
-    cdef number* y
+    cdef summand total, factor = <summand>alpha, keep = <summand>beta
+    cdef summand* x
+    cdef summand* y
     for i in range(left.rows):
         for j in range(right.columns):
             total = 0
@@ -165,8 +165,8 @@ cdef void integer_multiply(int dtype, Matrix* out, Matrix* a, Matrix* b, double 
 
 
 # ---------------------------------------------------------------- inner product
-cdef number plain_inner(number* x, ssize x_stride, number* y, ssize y_stride, ssize n) noexcept nogil:
-    cdef number total = 0
+cdef summand plain_inner(summand* x, ssize x_stride, summand* y, ssize y_stride, ssize n) noexcept nogil:
+    cdef summand total = 0
     cdef ssize i
     for i in range(n):
         total += x[i * x_stride] * y[i * y_stride]

@@ -1,5 +1,5 @@
 """What several families of pointwise ops ask of their operands."""
-from tensorlab._core.dtypes cimport BOOL, FLOATING, is_in
+from tensorlab._core.dtypes cimport BOOL, INEXACT, is_in
 from tensorlab._core.tensor cimport TensorBase
 
 cdef int check_tensor(str where, str name, object x) except -1
@@ -14,7 +14,7 @@ cdef inline bint is_bool(object x) noexcept:
 
 
 cdef inline bint is_floating_operand(object x) noexcept:
-    """Is x a floating tensor or a Python float?"""
+    """Is x a floating or complex tensor, or such a number?"""
     if isinstance(x, TensorBase):
-        return is_in((<TensorBase>x).dtype_, FLOATING)
-    return isinstance(x, float)
+        return is_in((<TensorBase>x).dtype_, INEXACT)
+    return isinstance(x, (float, complex))

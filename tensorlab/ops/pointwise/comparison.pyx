@@ -4,6 +4,7 @@ from libc.string cimport memchr
 from tensorlab._core.dispatch.dispatch cimport run_binary, run_quaternary, run_unary
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport comparable, is_operand
+from tensorlab._core.dtypes cimport COMPLEX, is_in
 from tensorlab._core.state.modes cimport active_layers
 from tensorlab._core.tensor cimport TensorBase, memory_of
 from tensorlab.ops.pointwise.common cimport check_tensor
@@ -221,7 +222,10 @@ cdef object close(str where, TensorBase x, object y, double rtol, double atol, b
         raise DTypeError(f"{where}: input is {x.dtype} and other is {y.dtype}; they must have one type. Convert with .to()")
     if not rtol >= 0 or not atol >= 0:
         raise RuntimeError(f"{where}: rtol is {rtol} and atol is {atol}; tolerances must not be negative")
-    out = run_quaternary(ISCLOSE, x, y, rtol, atol)
+    if is_in(x.dtype_, COMPLEX):                # finite numbers are as near as their difference is short
+        out = run_binary(EQ, x, y) | ((x - y).abs() <= atol + rtol * y.abs()) & (x - y).isfinite() & y.isfinite()
+    else:
+        out = run_quaternary(ISCLOSE, x, y, rtol, atol)
     return out | (run_unary(ISNAN, x) & run_unary(ISNAN, y)) if equal_nan else out
 
 def isclose(TensorBase input not None, other, rtol=1e-05, atol=1e-08, equal_nan=False):

@@ -5,7 +5,8 @@ Circular and hyperbolic functions have their own files, and so have erf and its 
 cimport tensorlab._core.loops.tl_math as tl_math
 from tensorlab._core.dispatch.dispatch cimport run_binary, run_binary_inplace, run_unary
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, complex_loops, floating_loops, set_loops
-from tensorlab._core.dtypes cimport complex128, complex64, complex_number, real
+from tensorlab._core.dtypes cimport COMPLEX, complex128, complex64, complex_number, is_in, real
+from tensorlab._core.dispatch.out_argument cimport store_out
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 
@@ -277,6 +278,9 @@ def logaddexp(TensorBase input not None, TensorBase other not None, *, out=None)
     >>> tensorlab.logaddexp(tensorlab.tensor([1000.]), tensorlab.tensor([1000.]))
     tensor([1000.6932])
     """
+    if is_in(input.dtype_, COMPLEX) or is_in(other.dtype_, COMPLEX):
+        larger = input.where(input.real > other.real, other)
+        return store_out("logaddexp", ((input - larger).exp() + (other - larger).exp()).log() + larger, out, (input, other))
     return run_binary(LOGADDEXP, input, other, out)
 
 

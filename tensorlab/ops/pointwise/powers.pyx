@@ -11,7 +11,7 @@ from tensorlab._core.dispatch.dispatch cimport (
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, inplace_op, set_loops
 from tensorlab._core.dispatch.operands cimport check_fits, is_operand
 from tensorlab._core.dispatch.out_argument cimport check_out_dtype
-from tensorlab._core.dtypes cimport BOOL, FLOAT64, INEXACT, dtype_object, is_in
+from tensorlab._core.dtypes cimport BOOL, COMPLEX, COMPLEX128, FLOAT64, INEXACT, dtype_object, is_in
 from tensorlab._core.tensor cimport TensorBase
 
 import math
@@ -145,6 +145,8 @@ cdef Op power_op(str where, object x, object y):
     if not is_in((<TensorBase>x).dtype_, INEXACT):
         if isinstance(y, float):
             return POW
+        if isinstance(y, complex):
+            return POW
         if y < 0:
             raise DTypeError(f"{where}: the base is {x.dtype} and the exponent {y}; integers have no negative powers. "
                              f"Convert with .to(float) first")
@@ -214,20 +216,25 @@ def float_power(input, exponent, *, out=None):
     tensor([0.5000, 0.3333], dtype=tensorlab.float64)
     """
     if out is not None:
-        check_out_dtype("float_power", FLOAT64, out)
+        check_out_dtype("float_power", COMPLEX128 if is_complex(input) or is_complex(exponent) else FLOAT64, out)
     return pow(wide(input), wide(exponent), out=out)
 
 def float_power_(TensorBase input not None, exponent):
     """`float_power`, written over `input`, which must be float64."""
-    if input.dtype_ != FLOAT64:
+    if input.dtype_ != FLOAT64 and input.dtype_ != COMPLEX128:
         raise DTypeError(f"float_power_: input is {input.dtype}, but the result is tensorlab.float64; use float_power")
     return pow_(input, wide(exponent))
 
 cdef object wide(object x):
-    """A tensor as float64, a number as float."""
+    """A tensor as float64 or complex128, a number as float or complex."""
     if isinstance(x, TensorBase):
-        return x if (<TensorBase>x).dtype_ == FLOAT64 else x.to(dtype_object(FLOAT64))
-    return float(x) if is_operand(x) else x
+        return x.to(dtype_object(COMPLEX128 if is_complex(x) else FLOAT64))
+    return x if is_complex(x) or not is_operand(x) else float(x)
+
+cdef bint is_complex(object x) noexcept:
+    if isinstance(x, TensorBase):
+        return is_in((<TensorBase>x).dtype_, COMPLEX)
+    return isinstance(x, complex)
 
 
 # ---------------------------------------------------------------- square

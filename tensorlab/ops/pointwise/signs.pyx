@@ -187,7 +187,7 @@ def frexp(TensorBase input not None, *, out=None):
     return FrexpResult(*(results if out is None else store_outs("frexp", results, out, (input,), NO_PARTIAL_OVERLAP)))
 
 cdef Op LDEXP = Op("ldexp(Tensor x, Tensor y) -> Tensor", aten="ldexp.Tensor", dtype="floating",
-                   scalar="x * (T)exp2(y)", grain=8192)
+                   scalar={"floating": "x * (T)exp2(y)", "complex": "x * cexp@(y * (R)0.69314718055994530942)"}, grain=8192)
 
 @LDEXP.derivative("x")
 def ldexp_derivative_x(grad, y):
