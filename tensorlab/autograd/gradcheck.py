@@ -11,6 +11,7 @@ from tensorlab._tensor import Tensor
 from tensorlab.autograd.check import Check, function_name
 from tensorlab.autograd.numerical import as_tuple
 from tensorlab.errors import GradcheckError
+from tensorlab.ops.complex_views import view_as_complex, view_as_real
 from tensorlab.ops.creation import empty
 from tensorlab.ops.random_factories import rand
 
@@ -36,6 +37,34 @@ def refuse_forward_mode(where, **asked):
                 f"{where}: {name}=True asks for forward-mode derivatives, which tensorlab does not have; "
                 f"leave it out to check backward"
             )
+
+
+# ---------------------------------------------------------------- complex numbers
+# The gradient of a complex number is that of its two parts, as of two real numbers. So that is what is checked.
+def as_real(x):
+    """Return a complex tensor as a real one that needs a gradient if x does; anything else as it is."""
+    if not (isinstance(x, Tensor) and x.is_complex()):
+        return x
+    return view_as_real(x.detach()).requires_grad_(x.requires_grad)
+
+
+def over_reals(func, inputs):
+    """Return a function and its inputs in real numbers: of complex ones the parts, in a last dimension of two."""
+    inputs = as_tuple(inputs)
+    are_complex = [isinstance(x, Tensor) and x.is_complex() for x in inputs]
+
+    def in_reals(*reals):
+        pairs = zip(reals, are_complex, strict=True)
+        result = func(*[view_as_complex(x) if is_complex else x for x, is_complex in pairs])
+        if not any(isinstance(y, Tensor) and y.is_complex() for y in as_tuple(result)):
+            return result
+        return tuple(
+            view_as_real(y) if isinstance(y, Tensor) and y.is_complex() else y
+            for y in as_tuple(result)
+        )
+
+    in_reals.__name__ = function_name(func)
+    return in_reals, tuple(as_real(x) for x in inputs)
 
 
 # ---------------------------------------------------------------- the public functions
@@ -96,6 +125,7 @@ def gradcheck(
     """
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError("gradcheck: check_backward_ad=False leaves nothing to check")
+    func, inputs, name = *over_reals(func, inputs), function_name(func)
     refuse_forward_mode(
         "gradcheck",
         check_forward_ad=check_forward_ad,
@@ -105,7 +135,7 @@ def gradcheck(
         raise_exception,
         func,
         inputs,
-        f"gradcheck of {function_name(func)}",
+        f"gradcheck of {name}",
         eps=eps,
         atol=atol,
         rtol=rtol,
@@ -167,21 +197,22 @@ def gradgradcheck(
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError("gradgradcheck: check_rev_over_rev=False leaves nothing to check")
     refuse_forward_mode("gradgradcheck", check_fwd_over_rev=check_fwd_over_rev)
-    inputs = as_tuple(inputs)
+    (func, inputs), name = over_reals(func, as_tuple(inputs)), function_name(func)
     results = [y for y in as_tuple(func(*inputs)) if y.requires_grad]
     if not results:
         raise ValueError(
-            f"gradgradcheck of {function_name(func)}: no output requires grad, so that there is no "
+            f"gradgradcheck of {name}: no output requires grad, so that there is no "
             f"backward to differentiate"
         )
     if grad_outputs is None:
         grad_outputs = random_gradients(results, gen_non_contig_grad_outputs)
-    gradient = Gradient(func, inputs, as_tuple(grad_outputs))
+    grad_outputs = tuple(as_real(one) for one in as_tuple(grad_outputs))
+    gradient = Gradient(func, inputs, grad_outputs)
     return run_check(
         raise_exception,
         gradient,
-        (*inputs, *as_tuple(grad_outputs)),
-        f"gradgradcheck of {function_name(func)}",
+        (*inputs, *grad_outputs),
+        f"gradgradcheck of {name}",
         gradient.input_names,
         gradient.output_names,
         eps=eps,

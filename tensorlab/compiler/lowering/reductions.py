@@ -81,7 +81,7 @@ def dims_of(node):
 def reduction_of(node):
     """Describe the reduction that a node is; None if it is none, or of a kind that no kernel does."""
     how = facet_of(node, fold)
-    if how is None:
+    if how is None or node.args[0].meta["val"].is_complex() or node.meta["val"].is_complex():
         return None
     dtype = node.meta["val"].dtype.name
     if how in (ANY, ALL, COUNT):

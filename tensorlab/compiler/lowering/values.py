@@ -63,8 +63,16 @@ def copies(node):
     return facet_of(node, is_copy)
 
 
+def has_complex(node):
+    """Say whether complex numbers go in or come out: those are left to the ops, as kernels have no such types."""
+    numbers = (node, *(one for one in node.args if is_value(one)))
+    return any(getattr(one.meta.get("val"), "is_complex", bool)() for one in numbers)
+
+
 def has_expression(node):
     """Say whether a node is a pointwise op, or a copy, that a kernel can compute."""
+    if has_complex(node):
+        return False
     if copies(node):
         return stays_in_memory(node)
     if op_name(node) is None or not node.target.is_pointwise or node.target.writes:

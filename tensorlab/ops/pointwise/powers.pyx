@@ -14,6 +14,7 @@ from tensorlab._core.dispatch.out_argument cimport check_out_dtype
 from tensorlab._core.dtypes cimport BOOL, COMPLEX, COMPLEX128, FLOAT64, INEXACT, dtype_object, is_in
 from tensorlab._core.tensor cimport TensorBase
 
+import cmath
 import math
 
 from tensorlab.errors import DTypeError
@@ -49,7 +50,7 @@ def pow_derivative_exponent(grad, x, exponent, out):
     # 0 ** exponent is constant above 0; a logarithm that is finite keeps 0 * inf out of the derivatives of this formula, too.
     # At 0 it jumps: the slope is 0 by convention, and has none itself.
     is_zero = x == 0
-    logarithm = x.masked_fill(is_zero & (exponent > 0), 1).log()
+    logarithm = x.masked_fill(is_zero & (exponent.real > 0), 1).log()
     return grad * (out * logarithm).masked_fill(is_zero & (exponent == 0), 0)
 
 
@@ -65,7 +66,9 @@ cdef Op POW_OF_NUMBER = Op("pow_of_number(Tensor exponent, Scalar x) -> Tensor",
 @POW_OF_NUMBER.derivative("exponent")
 def pow_of_number_derivative(grad, exponent, x, out):
     if x == 0:
-        return grad * (out * zeros_like(exponent).masked_fill_(exponent < 0, -INFINITY))
+        return grad * (out * zeros_like(exponent).masked_fill_(exponent.real < 0, -INFINITY))
+    if is_complex(x) or is_complex(exponent):
+        return grad * (out * cmath.log(x))
     return grad * (out * (math.log(x) if x > 0 else NAN))
 
 
