@@ -408,7 +408,7 @@ def fftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, require
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
     whole = arange(n, dtype=dtype or get_default_dtype(), layout=layout, device=device)
-    result = (whole - n * (whole >= (n + 1) // 2)) / (n * d)
+    result = (whole - n * (whole >= (n + 1) // 2)) * (1.0 / (n * d))
     result = result.to(dtype or get_default_dtype())
     return store_out("fftfreq", result, out, ()).requires_grad_(requires_grad)
 
@@ -421,7 +421,7 @@ def rfftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, requir
     tensor([0.0000, 0.2500, 0.5000])
     """
     whole = arange(n // 2 + 1, dtype=dtype or get_default_dtype(), layout=layout, device=device)
-    return store_out("rfftfreq", whole / (n * d), out, ()).requires_grad_(requires_grad)
+    return store_out("rfftfreq", whole * (1.0 / (n * d)), out, ()).requires_grad_(requires_grad)
 
 
 def fftshift(input, dim=None):
