@@ -161,6 +161,7 @@ from tensorlab.ops.linalg.composed import cdist, corrcoef, cov, cross, dist, ren
 from tensorlab.ops.linalg.einsum import einsum, kron, tensordot
 from tensorlab.ops.linalg.matrices import bmm, dot, matmul, mm, mv
 from tensorlab.ops.normalization import rms_norm
+from tensorlab.ops.multivariate_gamma import mvlgamma
 from tensorlab.ops.norms import norm
 from tensorlab.ops.numbered_modes import (
     affine_grid_generator,
@@ -196,6 +197,7 @@ from tensorlab.ops.pointwise.arithmetic import (
     sub,
     subtract,
 )
+from tensorlab.ops.pointwise.bessel import i0, i0_
 from tensorlab.ops.pointwise.bounds import (
     clamp,
     clamp_,
@@ -283,6 +285,7 @@ from tensorlab.ops.pointwise.hyperbolic import (
     sinh,
     sinh_,
 )
+from tensorlab.ops.pointwise.incomplete_gamma import igamma, igammac
 from tensorlab.ops.pointwise.logic import (
     bitwise_and,
     bitwise_left_shift,
@@ -349,8 +352,6 @@ from tensorlab.ops.pointwise.special import (
     erfc,
     erfc_,
     erfinv,
-    i0,
-    i0_,
     lgamma,
     polygamma,
     xlogy,

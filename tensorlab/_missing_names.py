@@ -20,7 +20,6 @@ INTERNAL = "it is an inner part of PyTorch that no program needs to call; leave 
 VENDOR = "it calls the library of one vendor; call the function without the prefix"
 NO_TYPED_STORAGE = "a storage holds bytes without a type; use x.untyped_storage()"
 NUMPY_LINALG = "give x.numpy() to numpy.linalg where no gradient is needed"
-SCIPY_SPECIAL = "give x.numpy() to scipy.special where no gradient is needed"
 SCIPY_SIGNAL = "give x.numpy() to scipy.signal where no gradient is needed"
 SPARSE = "tensors are dense; use index_add or scatter_add on a dense one"
 DATAPIPES = "datapipes are left out; write a Dataset or an IterableDataset"
@@ -459,28 +458,6 @@ LEFT_OUT = [
         "cudnn_* miopen_* mkldnn_* fbgemm_*",
     ),
     (
-        SCIPY_SPECIAL,
-        "",
-        """igamma igammac mvlgamma Tensor.igamma Tensor.igamma_ Tensor.igammac Tensor.igammac_
-        Tensor.mvlgamma Tensor.mvlgamma_""",
-    ),
-    (
-        SCIPY_SPECIAL,
-        "special",
-        """airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polynomial_t
-        chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w entr erfcx gammainc
-        gammaincc hermite_polynomial_h hermite_polynomial_he i0e i1e laguerre_polynomial_l
-        legendre_polynomial_p log_ndtr modified_bessel_i0 modified_bessel_i1 modified_bessel_k0
-        modified_bessel_k1 multigammaln ndtri scaled_modified_bessel_k0
-        scaled_modified_bessel_k1 shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u
-        shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w spherical_bessel_j0 zeta""",
-    ),
-    (
-        "call tensorlab.xlogy(x, y + 1)",
-        "special",
-        "xlog1py",
-    ),
-    (
         "there is one process; ask tensorlab.distributed.is_initialized()",
         "",
         "is_distributed",
@@ -499,11 +476,6 @@ LEFT_OUT = [
         "call reshape, or resize_ to change the tensor itself",
         "Tensor",
         "resize resize_as",
-    ),
-    (
-        "call tensorlab.special.polygamma, and copy_ its result",
-        "Tensor",
-        "polygamma_",
     ),
     (
         "use requires_grad, and no_grad around what needs no graph",

@@ -24,6 +24,7 @@ from tensorlab.ops import (
     extrema,
     histograms,
     lazy_clone,
+    multivariate_gamma,
     tensor_info,
     filling,
     norms,
@@ -63,11 +64,13 @@ from tensorlab.ops.indexing import scatter_reduce as reducing
 from tensorlab.ops.linalg import affine, composed, einsum, matrices
 from tensorlab.ops.pointwise import (
     arithmetic,
+    bessel,
     bounds,
     comparison,
     division,
     elementary,
     hyperbolic,
+    incomplete_gamma,
     logic,
     piecewise,
     powers,
@@ -719,11 +722,18 @@ class Tensor(TensorBase):
     lgamma_ = special.lgamma_
     digamma = special.digamma
     digamma_ = special.digamma_
-    i0 = special.i0
-    i0_ = special.i0_
+    i0 = bessel.i0
+    i0_ = bessel.i0_
+    igamma = incomplete_gamma.igamma
+    igamma_ = incomplete_gamma.igamma_
+    igammac = incomplete_gamma.igammac
+    igammac_ = incomplete_gamma.igammac_
+    mvlgamma = multivariate_gamma.mvlgamma
+    mvlgamma_ = multivariate_gamma.mvlgamma_
     xlogy = special.xlogy
     xlogy_ = special.xlogy_
     polygamma = special.polygamma_method
+    polygamma_ = special.polygamma_
 
     # signs and parts of numbers
     copysign = signs.copysign
@@ -758,9 +768,9 @@ _missing.explain_missing_attributes(
     "Tensor",
     """ccol_indices cdouble cfloat chalf cholesky cholesky_inverse cholesky_solve coalesce
     col_indices conj_physical_ const_data_ptr crow_indices dense_dim dequantize det eig geqrf
-    grad_dtype hash_tensor igamma igamma_ igammac igammac_ index indices int_repr inverse ipu
+    grad_dtype hash_tensor index indices int_repr inverse ipu
     is_coalesced is_ipu is_maia is_vulkan isreal istft logdet lstsq lu lu_solve matrix_exp
-    matrix_power module_load mtia mvlgamma mvlgamma_ orgqr ormqr pinverse polygamma_
+    matrix_power module_load mtia orgqr ormqr pinverse 
     q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qr
     qscheme reinforce resize resize_as resize_as_sparse_ row_indices slice_inverse
     slogdet smm solve sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm stft

@@ -4,16 +4,51 @@ Most are functions of `tensorlab` as well, some under another name: `expit` is `
 """
 
 from tensorlab import _missing
+from tensorlab.ops.multivariate_gamma import multigammaln
+from tensorlab.ops.pointwise.bessel import (
+    airy_ai,
+    bessel_j0,
+    bessel_j1,
+    bessel_y0,
+    bessel_y1,
+    i0,
+    i0e,
+    i1,
+    i1e,
+    modified_bessel_i0,
+    modified_bessel_i1,
+    modified_bessel_k0,
+    modified_bessel_k1,
+    scaled_modified_bessel_k0,
+    scaled_modified_bessel_k1,
+    spherical_bessel_j0,
+)
 from tensorlab.ops.pointwise.elementary import exp2, expm1, log1p, logit
 from tensorlab.ops.pointwise.elementary import sigmoid as expit
+from tensorlab.ops.pointwise.incomplete_gamma import igamma as gammainc
+from tensorlab.ops.pointwise.incomplete_gamma import igammac as gammaincc
+from tensorlab.ops.pointwise.incomplete_gamma import zeta
+from tensorlab.ops.pointwise.polynomials import (
+    chebyshev_polynomial_t,
+    chebyshev_polynomial_u,
+    chebyshev_polynomial_v,
+    chebyshev_polynomial_w,
+    hermite_polynomial_h,
+    hermite_polynomial_he,
+    laguerre_polynomial_l,
+    legendre_polynomial_p,
+    shifted_chebyshev_polynomial_t,
+    shifted_chebyshev_polynomial_u,
+    shifted_chebyshev_polynomial_v,
+    shifted_chebyshev_polynomial_w,
+)
+from tensorlab.ops.pointwise.probabilities import entr, erfcx, log_ndtr, ndtri, xlog1py
 from tensorlab.ops.pointwise.rounding import round
 from tensorlab.ops.pointwise.special import (
     digamma,
     erf,
     erfc,
     erfinv,
-    i0,
-    i1,
     ndtr,
     polygamma,
     xlogy,
@@ -25,27 +60,62 @@ from tensorlab.ops.softmax import log_softmax, softmax
 from tensorlab.ops.statistics import logsumexp
 
 __all__ = [
+    "airy_ai",
+    "bessel_j0",
+    "bessel_j1",
+    "bessel_y0",
+    "bessel_y1",
+    "chebyshev_polynomial_t",
+    "chebyshev_polynomial_u",
+    "chebyshev_polynomial_v",
+    "chebyshev_polynomial_w",
     "digamma",
+    "entr",
     "erf",
     "erfc",
+    "erfcx",
     "erfinv",
     "exp2",
     "expit",
     "expm1",
+    "gammainc",
+    "gammaincc",
     "gammaln",
+    "hermite_polynomial_h",
+    "hermite_polynomial_he",
     "i0",
+    "i0e",
     "i1",
+    "i1e",
+    "laguerre_polynomial_l",
+    "legendre_polynomial_p",
     "log1p",
+    "log_ndtr",
     "log_softmax",
     "logit",
     "logsumexp",
+    "modified_bessel_i0",
+    "modified_bessel_i1",
+    "modified_bessel_k0",
+    "modified_bessel_k1",
+    "multigammaln",
     "ndtr",
+    "ndtri",
     "polygamma",
     "psi",
     "round",
+    "scaled_modified_bessel_k0",
+    "scaled_modified_bessel_k1",
+    "shifted_chebyshev_polynomial_t",
+    "shifted_chebyshev_polynomial_u",
+    "shifted_chebyshev_polynomial_v",
+    "shifted_chebyshev_polynomial_w",
     "sinc",
     "softmax",
+    "spherical_bessel_j0",
+    "xlog1py",
     "xlogy",
+    "zeta",
 ]
 
 

@@ -182,6 +182,17 @@ T xlogy#(T x, T y) {
     return (x == 0) & (y == y) ? 0 : product;
 }
 
+T entr#(T x) {
+    T product = -x * tl_log@(x);
+    product = x == 0 ? (T)0 : product;
+    return x < 0 ? (T)-INFINITY : product;
+}
+
+T xlog1py#(T x, T y) {
+    T product = x * tl_log1p@(y);
+    return (x == 0) & (y == y) ? 0 : product;
+}
+
 T elu#(T x, T alpha, T scale, T input_scale) {
     T bent = alpha * tl_expm1@(x * input_scale);
     return scale * (x <= 0 ? bent : x);
@@ -286,6 +297,17 @@ double polygamma(double x, double n) {
     return n - 2 * floor(n / 2) == 1 ? size : -size;
 }
 
+/* Hurwitz's zeta function. A negative y has a value where all terms are real: those of whole exponents; nan far below 0,
+   where the sum would be long. For a large x only the term nearest to 0 counts. */
+double zeta(double x, double y) {
+    if (!(x >= 1) || y != y) return NAN;
+    if (x == 1 || (y <= 0 && y == floor(y))) return INFINITY;
+    if (y <= 0 && (x != floor(x) || !(y > -10000))) return NAN;
+    if (y == INFINITY) return 0;
+    if (x < 1e4) return zeta_sum(x, y);
+    return y > 0 ? pow(y, -x) : pow(y - floor(y), -x) + pow(y - ceil(y), -x);
+}
+
 /* One atan for three functions: t + t * (a polynomial in t * t), fitted by least squares to 1.6e-8, with t = |x| or
    1 / |x|; 2 ULP. */
 float atan_float32(float x) {
@@ -361,4 +383,115 @@ T complex_silu_backward#(T grad, T x) {
 T complex_sgn#(T x) {
     R size = cabs@(x);
     return size == 0 ? (T)0 : x / size;
+/* sin(x) / x, a series where x is small. Source: DLMF 10.49.3. */
+double spherical_bessel_j0(double x) {
+    double s = x * x;
+    if (fabs(x) == INFINITY) return 0;
+    if (fabs(x) < 0.5)
+        return 1 + s * (-1. / 6 + s * (1. / 120 + s * (-1. / 5040 + s * (1. / 362880 + s * (-1. / 39916800
+            + s * (1. / 6227020800))))));
+    return sin(x) / x;
+}
+
+/* Polynomials of degree n: low degrees by their recurrence, which keeps whole numbers whole; high ones of Chebyshev's by
+   cosines inside of [-1, 1], and hyperbolic ones outside. Source: DLMF 18.5.1 to 18.5.4, 18.9.1. */
+double chebyshev_steps(double x, double n, double first) {
+    double before = 1, p = first;
+    if (n < 1) return 1;
+    for (int k = 1; k < n; k++) {
+        double next = 2 * x * p - before;
+        before = p;
+        p = next;
+    }
+    return p;
+}
+
+double sign_of_power(double n) { return fmod(n, 2) == 0 ? 1 : -1; }
+
+double chebyshev_t(double x, double n) {
+    n = trunc(n);
+    if (!(n >= 0) || x != x) return n < 0 ? 0 : n + x;
+    if (n <= 6) return chebyshev_steps(x, n, x);
+    if (fabs(x) < 1) return cos(n * acos(x));
+    return (x < 0 ? sign_of_power(n) : 1) * cosh(n * acosh(fabs(x)));
+}
+
+double chebyshev_u(double x, double n) {
+    n = trunc(n);
+    if (!(n >= 0) || x != x) return n < 0 ? 0 : n + x;
+    if (n <= 6) return chebyshev_steps(x, n, 2 * x);
+    double t = fabs(x) < 1 ? acos(x) : acosh(fabs(x));
+    if (fabs(x) < 1) return sin((n + 1) * t) / sin(t);
+    return (x < 0 ? sign_of_power(n) : 1) * (t == 0 ? n + 1 : sinh((n + 1) * t) / sinh(t));
+}
+
+double chebyshev_v(double x, double n) {
+    n = trunc(n);
+    if (!(n >= 0) || x != x) return n < 0 ? 0 : n + x;
+    if (n <= 6) return chebyshev_steps(x, n, 2 * x - 1);
+    double t = fabs(x) < 1 ? acos(x) : acosh(fabs(x));
+    if (fabs(x) < 1) return cos((n + 0.5) * t) / cos(0.5 * t);
+    if (x > 0) return cosh((n + 0.5) * t) / cosh(0.5 * t);
+    return sign_of_power(n) * (t == 0 ? 2 * n + 1 : sinh((n + 0.5) * t) / sinh(0.5 * t));
+}
+
+double chebyshev_w(double x, double n) {
+    n = trunc(n);
+    return n < 0 ? 0 : sign_of_power(n) * chebyshev_v(-x, n);
+}
+
+/* Degrees above 512 are too large for a double nearly everywhere. */
+double hermite_h(double x, double n) {
+    n = trunc(n);
+    if (!(n >= 0) || x != x) return n < 0 ? 0 : n + x;
+    double before = 0, p = 1;
+    if (n > 512) return NAN;
+    for (int k = 0; k < n; k++) {
+        double next = 2 * x * p - 2 * k * before;
+        before = p;
+        p = next;
+    }
+    return p;
+}
+
+double hermite_he(double x, double n) {
+    n = trunc(n);
+    if (!(n >= 0) || x != x) return n < 0 ? 0 : n + x;
+    double before = 0, p = 1;
+    if (n > 512) return NAN;
+    for (int k = 0; k < n; k++) {
+        double next = x * p - k * before;
+        before = p;
+        p = next;
+    }
+    return p;
+}
+
+/* The next two stop where the result is infinite; degrees above a million are left out, for they would take long. */
+double laguerre_l(double x, double n) {
+    n = trunc(n);
+    if (!(n >= 0) || x != x) return n < 0 ? 0 : n + x;
+    double before = 0, p = 1;
+    if (x == 0) return 1;
+    if (n > 1e6) return NAN;
+    for (int k = 0; k < n && p - p == 0; k++) {
+        double next = ((2 * k + 1 - x) * p - k * before) / (k + 1);
+        before = p;
+        p = next;
+    }
+    return p;
+}
+
+double legendre_p(double x, double n) {
+    n = trunc(n);
+    if (!(n >= 0) || x != x) return n < 0 ? 0 : n + x;
+    double before = 0, p = 1;
+    if (fabs(x) == 1) return x > 0 ? 1 : sign_of_power(n);
+    if (n > 1e6) return NAN;
+    for (int k = 0; k < n && p - p == 0; k++) {
+        double next = ((2 * k + 1) * x * p - k * before) / (k + 1);
+        before = p;
+        p = next;
+    }
+    return p;
 }

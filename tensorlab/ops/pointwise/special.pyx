@@ -1,13 +1,6 @@
-"""Special functions: the error function and its relatives, the gamma function's logarithm and derivatives, i0, xlogy.
-
-The modified Bessel functions come from SciPy, which is imported when one is first called.
-"""
-from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
-
-from tensorlab._core.dispatch.dispatch cimport run_binary, run_unary
-from tensorlab._core.dispatch.op cimport NamedLoops, Op, floating_loops, set_loops
-from tensorlab._core.dtypes cimport real
-from tensorlab._core.layout cimport ssize
+"""Special functions: the error function and its relatives, the gamma function's logarithm and derivatives, xlogy."""
+from tensorlab._core.dispatch.dispatch cimport run_binary, run_binary_inplace, run_unary
+from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.tensor cimport TensorBase
 
 import math
@@ -174,78 +167,16 @@ def polygamma_method(TensorBase self not None, int n):
     """`polygamma` as a method."""
     return polygamma(n, self)
 
-
-# ---------------------------------------------------------------- i0, i1
-ctypedef double (*scipy_function)(double, int) noexcept nogil      # the int is Cython's skip_dispatch
-
-cdef scipy_function scipy_i0 = &first_i0
-cdef scipy_function scipy_i1 = &first_i1
-
-# These two stand in until the first call, because SciPy takes long to import.
-cdef double first_i0(double x, int skip_dispatch) noexcept nogil:
-    with gil:
-        load_bessel()
-    return scipy_i0(x, skip_dispatch)
-
-cdef double first_i1(double x, int skip_dispatch) noexcept nogil:
-    with gil:
-        load_bessel()
-    return scipy_i1(x, skip_dispatch)
-
-cdef void* find_function(str name) except NULL:
-    """The address of a function of one number in scipy.special."""
-    from scipy.special import cython_special
-    capsule = cython_special.__pyx_capi__[name]
-    return PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule))
-
-cdef int load_bessel() except -1:
-    global scipy_i0, scipy_i1
-    scipy_i0 = <scipy_function>find_function("i0")
-    scipy_i1 = <scipy_function>find_function("i1")
-    return 0
-
-cdef void i0_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = <real>scipy_i0(x[i], 0)
-
-cdef Op I0 = Op("i0(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(I0, &i0_loop[float], &i0_loop[double])
-
-@I0.derivative("x")
-def i0_derivative(grad, x):
-    return grad * i1(x)
-
-def i0(TensorBase input not None, *, out=None):
-    """Modified Bessel function of order 0.
+def polygamma_(TensorBase self not None, int n):
+    """`polygamma`, written over the tensor itself.
 
     >>> import tensorlab
-    >>> tensorlab.i0(tensorlab.tensor([0., 1.]))
-    tensor([1.0000, 1.2661])
+    >>> tensorlab.tensor([1., 0.5]).polygamma_(1)
+    tensor([1.6449, 4.9348])
     """
-    return run_unary(I0, input, out)
-
-i0_ = inplace_function(I0, i0)
-
-cdef void i1_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = <real>scipy_i1(x[i], 0)
-
-cdef Op I1 = Op("i1(Tensor x) -> Tensor",
-                aten="special_i1", dtype="floating", grain=GRAIN, node="SpecialI1Backward0")
-floating_loops(I1, &i1_loop[float], &i1_loop[double])
-
-@I1.derivative("x")
-def i1_derivative(grad, x, out):
-    return grad * (i0(x) - (out / x).masked_fill(x == 0, 0.5))
-
-def i1(TensorBase input not None, *, out=None):
-    """Modified Bessel function of order 1, the derivative of i0.
-
-    >>> import tensorlab
-    >>> tensorlab.special.i1(tensorlab.tensor([0., 1.]))
-    tensor([0.0000, 0.5652])
-    """
-    return run_unary(I1, input, out)
+    if n < 0:
+        raise RuntimeError(f"polygamma_: n is {n}; it must not be negative")
+    return run_binary_inplace(POLYGAMMA, self, float(n))
 
 
 # ---------------------------------------------------------------- xlogy

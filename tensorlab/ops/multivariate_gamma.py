@@ -1,0 +1,66 @@
+"""The logarithm of the multivariate gamma function, a sum of logarithms of the gamma function."""
+
+import math
+
+from tensorlab._core.dispatch.out_argument import store_out
+from tensorlab._core.tensor import TensorBase
+from tensorlab.errors import DTypeError, ShapeError
+from tensorlab.ops.ranges import arange
+from tensorlab.ops.pointwise.special import lgamma
+
+
+def mvlgamma(input, p, *, out=None):
+    """Return the logarithm of the gamma function of `p` dimensions, which densities of random matrices have.
+
+    It is the sum of `lgamma(input - k / 2)` over k from 0 to p - 1, and `p * (p - 1) / 4 * log(pi)`.
+    Source: Muirhead 1982, Aspects of Multivariate Statistical Theory, theorem 2.1.12.
+
+    Parameters
+    ----------
+    input : Tensor, above (p - 1) / 2
+    p : int, at least 1
+
+    Raises
+    ------
+    ShapeError
+        If `p` is below 1.
+
+    >>> import tensorlab
+    >>> tensorlab.mvlgamma(tensorlab.tensor([2.0, 3.0]), 2)
+    tensor([0.4516, 1.5502])
+    """
+    return store_out("mvlgamma", log_gamma_of_dims("mvlgamma", input, p), out, (input,))
+
+
+def multigammaln(a, p, *, out=None):
+    """Return what `mvlgamma` returns, under its name in SciPy.
+
+    >>> import tensorlab
+    >>> tensorlab.special.multigammaln(tensorlab.tensor([2.0, 3.0]), 2)
+    tensor([0.4516, 1.5502])
+    """
+    return store_out("multigammaln", log_gamma_of_dims("multigammaln", a, p), out, (a,))
+
+
+def mvlgamma_(self, p):
+    """`mvlgamma`, written over the tensor itself.
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([2.0, 3.0]).mvlgamma_(2)
+    tensor([0.4516, 1.5502])
+    """
+    if not self.dtype.is_floating_point:
+        raise DTypeError(f"mvlgamma_: the result is of a floating type, and the tensor of {self.dtype}")
+    return self.copy_(log_gamma_of_dims("mvlgamma_", self, p))
+
+
+def log_gamma_of_dims(where, x, p):
+    if not isinstance(x, TensorBase):
+        raise TypeError(f"{where}: argument 'input' must be a Tensor, not {type(x).__name__}")
+    if isinstance(p, bool) or not hasattr(p, "__index__"):
+        raise TypeError(f"{where}: argument 'p' must be an int, not {type(p).__name__}")
+    if p < 1:
+        raise ShapeError(f"{where}: p is {p}, but it has to be at least 1: it counts dimensions")
+    dtype = x.dtype if x.dtype.is_floating_point else None
+    halves = arange(p, dtype=dtype, device=x.device) * -0.5
+    return lgamma(x.unsqueeze(-1) + halves).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
