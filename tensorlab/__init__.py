@@ -285,6 +285,7 @@ from tensorlab.ops.pointwise.hyperbolic import (
     sinh,
     sinh_,
 )
+from tensorlab.ops.pointwise.implicit_gradients import _dirichlet_grad, _standard_gamma_grad
 from tensorlab.ops.pointwise.incomplete_gamma import igamma, igammac
 from tensorlab.ops.pointwise.logic import (
     bitwise_and,
@@ -438,6 +439,12 @@ from tensorlab.ops.pooling.maximum import (
     max_pool3d,
 )
 from tensorlab.ops.reshaping import flatten, ravel, reshape, unflatten
+from tensorlab.ops.sampling import (
+    _sample_dirichlet,
+    _standard_gamma,
+    binomial,
+    poisson,
+)
 from tensorlab.ops.scans import cummax, cummin, cumprod, cumsum, diff, logcumsumexp
 from tensorlab.ops.shuffles import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from tensorlab.ops.shuffles import channel_shuffle as native_channel_shuffle

@@ -438,16 +438,6 @@ LEFT_OUT = [
         "cond",
     ),
     (
-        "call bernoulli for each trial and sum",
-        "",
-        "binomial",
-    ),
-    (
-        "draw with numpy.random.poisson, and call from_numpy",
-        "",
-        "poisson",
-    ),
-    (
         "call histogram for each dimension",
         "",
         "histogramdd",

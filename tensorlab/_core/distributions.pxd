@@ -11,6 +11,8 @@ from tensorlab._core.random cimport Generator
 cdef enum:
     NORMAL_BLOCK = 16           # from this many elements on, normals are made block by block
 
+cdef double draw_unit(Generator generator) noexcept nogil
+cdef double draw_normal(Generator generator) noexcept nogil
 cdef void fill_uniform(real* out, ssize n, Generator generator, double low,
                        double high) noexcept nogil
 cdef void fill_normal(real* out, ssize n, Generator generator, double mean,

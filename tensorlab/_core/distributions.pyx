@@ -66,7 +66,7 @@ cdef void fill_unit(real* out, ssize n, Generator generator) noexcept nogil:
         n -= count
 
 
-cdef inline double draw_unit(Generator generator) noexcept nogil:
+cdef double draw_unit(Generator generator) noexcept nogil:
     """One uniform double in [0, 1)."""
     cdef uint64_t bits = <uint64_t>draw_word(generator) << 32
     bits |= draw_word(generator)

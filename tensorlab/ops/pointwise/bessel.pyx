@@ -339,7 +339,7 @@ def spherical_bessel_j0(TensorBase input not None, *, out=None):
 # ---------------------------------------------------------------- airy_ai
 ctypedef void (*airy_function)(double, double*, double*, double*, double*) noexcept nogil
 
-cdef Borrowed SCIPY_AIRY = Borrowed("__pyx_fuse_1airy", NULL)
+cdef Borrowed SCIPY_AIRY = Borrowed("airy", NULL)
 
 cdef void airy_ai_loop(real* out, real* x, ssize n) noexcept nogil:
     cdef airy_function airy = <airy_function>address_of(&SCIPY_AIRY)

@@ -35,6 +35,13 @@ def zero_gradient(grad):
     return zeros_like(grad)
 
 
+def no_derivative(str name, str param):
+    """A formula for a derivative that there is not: as in PyTorch, backward says so when it comes here."""
+    def refuse(grad):
+        raise NotImplementedError(f"{name}: the derivative with respect to {param!r} is not implemented; detach() it")
+    return refuse
+
+
 # ---------------------------------------------------------------- functions in place
 def inplace_function(Op op, function, *, bint tensors_only=False):
     """The public function that writes over its first argument, such as `exp_` for the op EXP and its function `exp`.

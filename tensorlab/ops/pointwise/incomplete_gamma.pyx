@@ -6,21 +6,13 @@ from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pointwise.scipy_functions cimport Borrowed, apply_to_two
 
-from tensorlab.ops.pointwise.common import inplace_function
+from tensorlab.ops.pointwise.common import inplace_function, no_derivative
 
 cdef extern from "incomplete_gamma_loops.h":    # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
 
 cdef enum:
     GRAIN = 1024                # these loops cost twenty times and more what a sum costs
-
-
-def no_derivative(str name, str param):
-    """A formula that says when backward runs, as in PyTorch, that there is none."""
-    def refuse(grad):
-        raise NotImplementedError(
-            f"{name}: the derivative with respect to {param!r} is not implemented; detach() it, or take differences")
-    return refuse
 
 
 # ---------------------------------------------------------------- igamma, igammac

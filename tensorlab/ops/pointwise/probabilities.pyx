@@ -19,7 +19,7 @@ cdef enum:
 
 
 # ---------------------------------------------------------------- erfcx
-cdef Borrowed SCIPY_ERFCX = Borrowed("__pyx_fuse_1erfcx", NULL)
+cdef Borrowed SCIPY_ERFCX = Borrowed("erfcx", NULL)
 
 cdef void erfcx_loop(real* out, real* x, ssize n) noexcept nogil:
     apply_to_one(out, x, n, &SCIPY_ERFCX)
@@ -43,7 +43,7 @@ def erfcx(TensorBase input not None, *, out=None):
 
 
 # ---------------------------------------------------------------- log_ndtr
-cdef Borrowed SCIPY_LOG_NDTR = Borrowed("__pyx_fuse_1log_ndtr", NULL)
+cdef Borrowed SCIPY_LOG_NDTR = Borrowed("log_ndtr", NULL)
 
 cdef void log_ndtr_loop(real* out, real* x, ssize n) noexcept nogil:
     apply_to_one(out, x, n, &SCIPY_LOG_NDTR)

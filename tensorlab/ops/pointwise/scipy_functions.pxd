@@ -4,6 +4,7 @@ from tensorlab._core.layout cimport ssize
 
 ctypedef double (*function_of_one)(double, int) noexcept nogil              # the int is Cython's skip_dispatch
 ctypedef double (*function_of_two)(double, double, int) noexcept nogil
+ctypedef double (*function_of_three)(double, double, double, int) noexcept nogil
 
 cdef struct Borrowed:
     const char* name            # in scipy.special.cython_special

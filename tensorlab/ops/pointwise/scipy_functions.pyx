@@ -15,6 +15,11 @@ cdef void* address_of(Borrowed* function) noexcept nogil:
 
 
 cdef void* find_function(str name) except NULL:
+    """Cython writes a function of several types several times, under names with a prefix: the one of doubles is asked for."""
     from scipy.special import cython_special
-    capsule = cython_special.__pyx_capi__[name]
-    return PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule))
+    for spelled, capsule in cython_special.__pyx_capi__.items():
+        signature = PyCapsule_GetName(capsule)
+        is_of_doubles = b"complex" not in signature and b"float" not in signature
+        if is_of_doubles and spelled.removeprefix("__pyx_fuse_").lstrip("0123456789_") == name:
+            return PyCapsule_GetPointer(capsule, signature)
+    raise AttributeError(f"scipy.special.cython_special has no function {name!r} of doubles")
