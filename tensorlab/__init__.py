@@ -492,6 +492,13 @@ from tensorlab.ops.random_factories import (
     randn_like,
     randperm,
 )
+from tensorlab.ops.windows import (
+    bartlett_window,
+    blackman_window,
+    hamming_window,
+    hann_window,
+    kaiser_window,
+)
 from tensorlab.random import (
     default_generator,
     get_rng_state,
@@ -512,6 +519,7 @@ from tensorlab.typed_tensors import (
     LongTensor,
     ShortTensor,
 )
+from tensorlab.ops.histogram_of_points import histogramdd
 from tensorlab.ops.histograms import bincount, histc, histogram
 from tensorlab.ops.integrals import cumulative_trapezoid, gradient, trapezoid, trapz
 from tensorlab.ops.quantiles import mode, nanquantile, quantile
@@ -605,7 +613,9 @@ _ON_DEMAND = (
     "library",
     "mps",
     "optim",
+    "quasirandom",
     "serialization",
+    "signal",
     "testing",
     "utils",
     "viz",

@@ -212,8 +212,7 @@ PLANNED = [
         "",
         SCIPY_SIGNAL,
         "",
-        """stft istft functional.stft functional.istft Tensor.stft Tensor.istft signal
-        bartlett_window blackman_window hamming_window hann_window kaiser_window""",
+        "stft istft functional.stft functional.istft Tensor.stft Tensor.istft",
     ),
     (
         "",
@@ -370,7 +369,7 @@ LEFT_OUT = [
         thread_safe_generator random.thread_safe_generator empty_permuted hash_tensor
         slice_inverse norm_except_dim native_norm embedding_renorm_ batch_norm_backward_*
         batch_norm_elemt batch_norm_gather_* batch_norm_stats batch_norm_update_stats contrib
-        numa quasirandom torch_version types utils.backcompat
+        numa torch_version types utils.backcompat
         utils.collect_env utils.cpp_backtrace utils.get_cpp_backtrace utils.debug_log
         utils.deterministic utils.file_baton utils.hipify utils.mkldnn utils.serialization
         utils.set_module utils.viz utils.weak has_lapack has_mkl
@@ -436,11 +435,6 @@ LEFT_OUT = [
         "write a Python `if`; compile guards on what it read",
         "",
         "cond",
-    ),
-    (
-        "call histogram for each dimension",
-        "",
-        "histogramdd",
     ),
     (
         VENDOR,

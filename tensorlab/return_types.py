@@ -7,6 +7,7 @@ __all__ = [
     "cummax",
     "cummin",
     "histogram",
+    "histogramdd",
     "kthvalue",
     "max",
     "median",
@@ -46,6 +47,7 @@ aminmax = _result("aminmax", "min", "max")
 cummax = _result("cummax", "values", "indices")
 cummin = _result("cummin", "values", "indices")
 histogram = _result("histogram", "hist", "bin_edges")
+histogramdd = _result("histogramdd", "hist", "bin_edges")
 kthvalue = _result("kthvalue", "values", "indices")
 max = _result("max", "values", "indices")
 median = _result("median", "values", "indices")

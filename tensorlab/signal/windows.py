@@ -1,0 +1,264 @@
+"""Windows: how much each sample of a stretch of a signal counts. They are called as SciPy's, and symmetric unless `sym=False`.
+
+The options of all of them are `dtype` (float32 or float64), `layout`, `device` and `requires_grad`.
+"""
+
+import math
+
+from tensorlab import _missing
+from tensorlab._core.dtypes import BY_NAME, get_default_dtype
+from tensorlab.ops.creation import empty
+from tensorlab.ops.windows import (
+    BLACKMAN,
+    HANN,
+    places,
+    sum_of_cosines,
+    triangle,
+)
+from tensorlab.ops.windows import kaiser as kaiser_values
+
+__all__ = [
+    "bartlett",
+    "blackman",
+    "cosine",
+    "exponential",
+    "gaussian",
+    "general_cosine",
+    "general_hamming",
+    "hamming",
+    "hann",
+    "kaiser",
+    "nuttall",
+]
+
+NUTTALL = (0.3635819, 0.4891775, 0.1365995, 0.0106411)
+
+
+def filled(where, window, length, sym, dtype=None, layout=None, device=None, requires_grad=False):
+    """The values that `window(length, periodic, device)` gives, in a new tensor."""
+    if isinstance(length, bool) or not hasattr(length, "__index__"):
+        raise TypeError(f"{where}: the window's length M must be an int, not {type(length).__name__}")
+    if length < 0:
+        raise ValueError(f"{where}: the window's length M is {length}; it must be at least 0")
+    dtype = get_default_dtype() if dtype is None else dtype
+    if dtype not in (BY_NAME["float32"], BY_NAME["float64"]):
+        raise ValueError(f"{where}: dtype must be float32 or float64, not {dtype}")
+    if layout is not None and str(layout).rpartition(".")[2] != "strided":
+        raise ValueError(f"{where}: a window is a strided tensor, and layout is {layout}")
+    made = empty((length,), dtype=dtype, device=device)
+    made.copy_(window(length, not sym, made.device))
+    return made.requires_grad_(requires_grad)
+
+
+def offsets(length, periodic, device):
+    """How far each sample is from the middle."""
+    at = places(length, periodic, device) * max(length if periodic else length - 1, 1)
+    return at - (length if periodic and length > 1 else length - 1) / 2
+
+
+def bartlett(M, *, sym=True, **options):
+    """Return a triangle: from 0 up to 1 in the middle, and back.
+
+    Parameters
+    ----------
+    M : int, the number of samples
+    sym : bool, symmetric, for filters; False for transforms: periodic
+    options : see the top of the module
+
+    >>> from tensorlab.signal import windows
+    >>> windows.bartlett(5)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+    """
+    return filled("bartlett", triangle, M, sym, **options)
+
+
+def blackman(M, *, sym=True, **options):
+    """Return Blackman's window, a sum of two cosines, for frequencies that differ much in strength.
+
+    Parameters
+    ----------
+    M : int, the number of samples
+    sym : bool, symmetric, for filters; False for transforms: periodic
+    options : see the top of the module
+
+    >>> from tensorlab.signal import windows
+    >>> windows.blackman(5).round(decimals=2)
+    tensor([-0.0000, 0.3400, 1.0000, 0.3400, -0.0000])
+    """
+    return general_cosine(M, a=BLACKMAN, sym=sym, **options)
+
+
+def cosine(M, *, sym=True, **options):
+    """Return half a wave of a sine, whose ends are half a sample away from 0.
+
+    Parameters
+    ----------
+    M : int, the number of samples
+    sym : bool, symmetric, for filters; False for transforms: periodic
+    options : see the top of the module
+
+    >>> from tensorlab.signal import windows
+    >>> windows.cosine(4)
+    tensor([0.3827, 0.9239, 0.9239, 0.3827])
+    """
+    return filled("cosine", half_wave, M, sym, **options)
+
+
+def half_wave(length, periodic, device):
+    period = length + 1 if periodic and length > 1 else length
+    at = places(length, periodic, device) * max(length if periodic else length - 1, 1)
+    return ((at + 0.5) * (math.pi / max(period, 1))).sin()
+
+
+def exponential(M, *, center=None, tau=1.0, sym=True, **options):
+    """Return a window that falls as `exp(-distance / tau)` on both sides of its centre.
+
+    Parameters
+    ----------
+    M : int, the number of samples
+    center : float, the middle unless given; only with sym=False
+    tau : float, above 0: the distance at which it has fallen to 1 / e
+    sym : bool, symmetric, for filters; False for transforms: periodic
+    options : see the top of the module
+
+    >>> from tensorlab.signal import windows
+    >>> windows.exponential(5)
+    tensor([0.1353, 0.3679, 1.0000, 0.3679, 0.1353])
+    """
+    if tau <= 0:
+        raise ValueError(f"exponential: tau is {tau}; it must be above 0")
+    if sym and center is not None:
+        raise ValueError("exponential: a symmetric window has its centre in the middle; give sym=False with center")
+    shift = 0.0 if center is None else (M if M > 1 else M - 1) / 2 - center
+    falling = lambda *size: (-(offsets(*size) + shift).abs() / tau).exp()
+    return filled("exponential", falling, M, sym, **options)
+
+
+def gaussian(M, *, std=1.0, sym=True, **options):
+    """Return the bell curve of a normal distribution.
+
+    Parameters
+    ----------
+    M : int, the number of samples
+    std : float, above 0, in samples
+    sym : bool, symmetric, for filters; False for transforms: periodic
+    options : see the top of the module
+
+    >>> from tensorlab.signal import windows
+    >>> windows.gaussian(5)
+    tensor([0.1353, 0.6065, 1.0000, 0.6065, 0.1353])
+    """
+    if std <= 0:
+        raise ValueError(f"gaussian: std is {std}; it must be above 0")
+    bell = lambda *size: (-(offsets(*size) / std).square() / 2).exp()
+    return filled("gaussian", bell, M, sym, **options)
+
+
+def general_cosine(M, *, a, sym=True, **options):
+    """Return a sum of cosines: `a[0] - a[1] * cos(t) + a[2] * cos(2 * t) - ...`, for t from 0 to 2 pi.
+
+    Parameters
+    ----------
+    M : int, the number of samples
+    a : list or tuple of float, the weights
+    sym : bool, symmetric, for filters; False for transforms: periodic
+    options : see the top of the module
+
+    >>> from tensorlab.signal import windows
+    >>> windows.general_cosine(5, a=[0.5, 0.5])
+    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+    """
+    if not isinstance(a, (list, tuple)):
+        raise TypeError(f"general_cosine: the weights a must be a list or tuple, not {type(a).__name__}")
+    if not a:
+        raise ValueError("general_cosine: the weights a are empty; give at least one")
+    cosines = lambda *size: sum_of_cosines(a, *size)
+    return filled("general_cosine", cosines, M, sym, **options)
+
+
+def general_hamming(M, *, alpha=0.54, sym=True, **options):
+    """Return `alpha - (1 - alpha) * cos(t)`, for t from 0 to 2 pi.
+
+    Parameters
+    ----------
+    M : int, the number of samples
+    alpha : float
+    sym : bool, symmetric, for filters; False for transforms: periodic
+    options : see the top of the module
+
+    >>> from tensorlab.signal import windows
+    >>> windows.general_hamming(5, alpha=0.6)
+    tensor([0.2000, 0.6000, 1.0000, 0.6000, 0.2000])
+    """
+    return general_cosine(M, a=(alpha, 1 - alpha), sym=sym, **options)
+
+
+def hamming(M, *, sym=True, **options):
+    """Return Hamming's window, which doesn't end at 0: its largest side lobe is small.
+
+    Parameters
+    ----------
+    M : int, the number of samples
+    sym : bool, symmetric, for filters; False for transforms: periodic
+    options : see the top of the module
+
+    >>> from tensorlab.signal import windows
+    >>> windows.hamming(5)
+    tensor([0.0800, 0.5400, 1.0000, 0.5400, 0.0800])
+    """
+    return general_hamming(M, sym=sym, **options)
+
+
+def hann(M, *, sym=True, **options):
+    """Return Hann's window: one wave of a cosine, from 0 up to 1 and back.
+
+    Parameters
+    ----------
+    M : int, the number of samples
+    sym : bool, symmetric, for filters; False for transforms: periodic
+    options : see the top of the module
+
+    >>> from tensorlab.signal import windows
+    >>> windows.hann(5)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+    """
+    return general_cosine(M, a=HANN, sym=sym, **options)
+
+
+def kaiser(M, *, beta=12.0, sym=True, **options):
+    """Return Kaiser's window, whose shape `beta` chooses: 0 is a rectangle, and the larger, the narrower.
+
+    Parameters
+    ----------
+    M : int, the number of samples
+    beta : float, at least 0
+    sym : bool, symmetric, for filters; False for transforms: periodic
+    options : see the top of the module
+
+    >>> from tensorlab.signal import windows
+    >>> windows.kaiser(5, beta=5.0)
+    tensor([0.0367, 0.5529, 1.0000, 0.5529, 0.0367])
+    """
+    if beta < 0:
+        raise ValueError(f"kaiser: beta is {beta}; it must be at least 0")
+    shaped = lambda *size: kaiser_values(beta, *size)
+    return filled("kaiser", shaped, M, sym, **options)
+
+
+def nuttall(M, *, sym=True, **options):
+    """Return Nuttall's window, a sum of three cosines with very small side lobes.
+
+    Parameters
+    ----------
+    M : int, the number of samples
+    sym : bool, symmetric, for filters; False for transforms: periodic
+    options : see the top of the module
+
+    >>> from tensorlab.signal import windows
+    >>> windows.nuttall(5)
+    tensor([3.6280e-04, 2.2698e-01, 1.0000e+00, 2.2698e-01, 3.6280e-04])
+    """
+    return general_cosine(M, a=NUTTALL, sym=sym, **options)
+
+
+__getattr__ = _missing.refusing(__name__)
