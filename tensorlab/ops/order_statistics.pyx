@@ -12,7 +12,7 @@ from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dispatch.out_argument cimport NO_OVERLAP
 from tensorlab._core.dtypes cimport (
     FLOAT32, FLOAT64, FLOATING, INT16, INT32, INT64, INT8, INTEGRAL, NUM_DTYPES, UINT8, is_in,
-    kernel_dtype, number
+    item_size, kernel_dtype, number
 )
 from tensorlab._core.graph.graph cimport dim_of
 from tensorlab._core.layout cimport MAX_NDIM, int_argument, ssize
@@ -21,7 +21,7 @@ from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor, result_b
 from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, dim_loop, start_iterator
 from tensorlab.ops.reduction_iterator cimport reduced_result
 from tensorlab.ops.reductions cimport share_among
-from tensorlab.ops.sorted_values cimport value_of_rank
+from tensorlab.ops.sorted_values cimport partitioned, value_of_rank
 from tensorlab.ops.sorting cimport order_loop, order_loops, scratch_bytes
 
 from tensorlab import return_types
@@ -29,6 +29,7 @@ from tensorlab.errors import DimensionError, DTypeError, ShapeError
 from tensorlab.ops.reductions import chosen_derivative, one_chosen_derivative
 
 cdef enum:
+    PARTITION_FROM = 256        # elements from which NumPy's partition is faster than the sort
     BLOCK = 64                  # elements that are tested at a time
     FEW = 256                   # best elements that are kept in order by insertion; for more, the slice is sorted
     GRAIN = 4096                # elements that make a thread worth starting
@@ -99,7 +100,7 @@ cdef void top_loop(number** data, ssize k, TopkParameters* parameters) noexcept 
         best[i] = x[order[i]]
         indices[i] = order[i]
 
-cdef dim_loop[NUM_DTYPES] top_loops, kth_loops        # by the type that is computed in
+cdef dim_loop[NUM_DTYPES] top_loops, kth_loops, pick_loops        # by the type that is computed in
 
 cdef Op TOPK = Op("topk(Tensor x, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)")
 
@@ -184,9 +185,35 @@ cdef void kth_loop(number** data, ssize n, KthParameters* parameters) noexcept n
     data[1][0] = x[order[k]]
     (<int64_t*>data[2])[0] = order[k]
 
+cdef void pick_loop(number** data, ssize n, KthParameters* parameters) noexcept nogil:
+    """The same with a partitioned copy of the slice: of equal elements, the one that a stable sort would put there."""
+    cdef number* x = data[0]
+    cdef number value
+    cdef ssize i, k = parameters.k, nans = 0, before = 0, at = 0
+    for i in range(n):
+        nans += x[i] != x[i]
+    if k < 0:
+        k = (n - nans - 1) // 2 if nans == 0 or (k == -2 and nans < n) else n - nans
+    if k >= n - nans:
+        k -= n - nans
+        while x[at] == x[at] or k > 0:
+            k -= x[at] != x[at]
+            at += 1
+    else:
+        value = data[1][k]
+        for i in range(n):
+            before += x[i] < value
+        k -= before
+        while x[at] != value or k > 0:
+            k -= x[at] == value
+            at += 1
+    data[2][0] = x[at]
+    (<int64_t*>data[3])[0] = at
+
 cdef void set_loops(int dtype, number as_this) noexcept:
     top_loops[dtype] = <dim_loop>top_loop[number]
     kth_loops[dtype] = <dim_loop>kth_loop[number]
+    pick_loops[dtype] = <dim_loop>pick_loop[number]
 
 set_loops[uint8_t](UINT8, 0)
 set_loops[int8_t](INT8, 0)
@@ -210,14 +237,20 @@ cdef int find_kth(TensorBase values, TensorBase indices, TensorBase x, int dim, 
     """Find the k-th smallest elements along a dimension, and where they are; see KthParameters for k."""
     cdef int kernel = kernel_dtype(x.dtype_)
     cdef ssize n = x.sizes[dim] if x.ndim_ > 0 else 1
+    cdef bint by_partition = x.numel_ >= PARTITION_FROM and item_size[kernel] > 1      # bytes are soon sorted
+    cdef TensorBase copy = partitioned(x, dim, k) if by_partition else None
     cdef KthParameters parameters
     cdef DimIterator iter
     parameters.order = order_loops[kernel]
     parameters.k = k
     start_iterator(&iter, x, dim)
     add_operand(&iter, x, dim, kernel, False)
+    if copy is not None:
+        add_operand(&iter, copy, dim, kernel, False)
     add_operand(&iter, values, dim if keepdim else -1, kernel, True)
     add_operand(&iter, indices, dim if keepdim else -1, INT64, True)
+    if copy is not None:
+        return dim_apply(&iter, pick_loops[kernel], &parameters, GRAIN)
     iter.scratch = n * 4 + 64 + scratch_bytes(n)
     return dim_apply(&iter, kth_loops[kernel], &parameters, GRAIN)
 

@@ -14,7 +14,7 @@ from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dispatch.out_argument cimport NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, INT32, INT64, ORDERED, item_size, kernel_dtype, real
 from tensorlab._core.graph.graph cimport dim_of, ndim_of, should_record
-from tensorlab._core.layout cimport ssize, wrap_dim
+from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
 from tensorlab._core.loops.iterator cimport copy_into, plain_as, put_back
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_like, memory_of, result_like
 from tensorlab.ops.reductions cimport to_sources
@@ -41,6 +41,13 @@ cdef inline ssize count_nan(const real* x, ssize n) noexcept nogil:
     for i in range(n):
         count += x[i] != x[i]
     return count
+
+
+cdef ssize nans_in(TensorBase x):
+    """How many nans a tensor of a type that is computed in, dense, holds."""
+    if x.dtype_ == FLOAT32:
+        return count_nan(<float*>memory_of(x), x.numel_)
+    return count_nan(<double*>memory_of(x), x.numel_) if x.dtype_ == FLOAT64 else 0
 
 
 cdef bint has_negative_zero(TensorBase x):
@@ -90,14 +97,11 @@ cdef TensorBase value_of_rank(TensorBase x, bint skips_nan):
     """The median of all elements, the lower of two: nan if there is one, unless it is skipped. None if there is a -0: the
     sort with indices knows which sign a 0 in the middle has."""
     cdef TensorBase values = empty_beside(x, kernel_dtype(x.dtype_), x.ndim_, x.sizes), out
-    cdef ssize rank, nans = 0, one = 1
+    cdef ssize rank, nans, one = 1
     copy_into(values, x)
     if has_negative_zero(values):
         return None
-    if values.dtype_ == FLOAT32:
-        nans = count_nan(<float*>memory_of(values), values.numel_)
-    elif values.dtype_ == FLOAT64:
-        nans = count_nan(<double*>memory_of(values), values.numel_)
+    nans = nans_in(values)
     if nans == values.numel_ or (nans > 0 and not skips_nan):
         rank = values.numel_ - 1                        # a nan: they are last
     else:
@@ -107,6 +111,28 @@ cdef TensorBase value_of_rank(TensorBase x, bint skips_nan):
     out = empty_beside(values, values.dtype_, 0, NULL)
     memcpy(memory_of(out), memory_of(values) + rank * item_size[values.dtype_], item_size[values.dtype_])
     return plain_as(out, x.dtype_)
+
+
+cdef TensorBase partitioned(TensorBase x, int dim, ssize k):
+    """A copy, in the type that is computed in, with the element of rank k of each slice at its place along the dimension, smaller
+    ones before it; slices are rows of memory. k is that of order_statistics: -1 and -2 are the middle, -2 of those that are not nan."""
+    cdef TensorBase rows = empty_beside(x, kernel_dtype(x.dtype_), 1, &x.numel_), copy
+    cdef ssize[MAX_NDIM] strides
+    cdef ssize[2] shape
+    cdef ssize n = x.sizes[dim], stride = n
+    cdef int d
+    for d in range(x.ndim_ - 1, -1, -1):
+        strides[d] = 1 if d == dim else stride
+        stride *= 1 if d == dim else x.sizes[d]
+    copy = alias_as(rows, x.ndim_, x.sizes, strides, rows.data_)
+    copy_into(copy, x)
+    shape[0], shape[1] = x.numel_ // n, n
+    array = numpy(alias_as(rows, 2, shape, NULL, rows.data_))
+    if k == -2 and nans_in(rows) > 0:                   # the rank differs from slice to slice
+        array.sort(axis=1)
+    else:
+        array.partition((n - 1) // 2 if k < 0 else k, axis=1)
+    return copy
 
 
 def values_in_order(TensorBase x not None):
