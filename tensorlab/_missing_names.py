@@ -228,9 +228,9 @@ PLANNED = [
     ),
     (
         "",
-        "multiply by a mask",
-        "",
-        "masked.maskedtensor",
+        "keep the mask in a tensor of its own, and give it to the functions of tensorlab.masked",
+        "masked",
+        "MaskedTensor as_masked_tensor is_masked_tensor maskedtensor masked_tensor",
     ),
     (
         "",
