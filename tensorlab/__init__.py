@@ -63,6 +63,28 @@ from tensorlab._core.device import (
     preserve_format,
     strided,
 )
+from tensorlab.ops.copied_views import (
+    alias_copy,
+    as_strided_copy,
+    detach_copy,
+    diagonal_copy,
+    expand_copy,
+    permute_copy,
+    select_copy,
+    slice_copy,
+    split_copy,
+    split_with_sizes_copy,
+    squeeze_copy,
+    t_copy,
+    transpose_copy,
+    unbind_copy,
+    unfold_copy,
+    unsafe_chunk,
+    unsafe_split,
+    unsafe_split_with_sizes,
+    unsqueeze_copy,
+    view_copy,
+)
 from tensorlab.ops.copying import clone
 from tensorlab.ops.creation import (
     empty,
@@ -519,6 +541,7 @@ from tensorlab.typed_tensors import (
     LongTensor,
     ShortTensor,
 )
+from tensorlab.ops.foreach import FUNCTIONS as _FOREACH
 from tensorlab.ops.histogram_of_points import histogramdd
 from tensorlab.ops.histograms import bincount, histc, histogram
 from tensorlab.ops.integrals import cumulative_trapezoid, gradient, trapezoid, trapz
@@ -579,6 +602,7 @@ from tensorlab import __config__
 (bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128) = _DTYPES
 short, int, long, half, float, double = int16, int32, int64, float16, float32, float64
 cfloat, cdouble = complex64, complex128
+globals().update(_FOREACH)
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 
 _accept_numpy_names([*globals().values(), *vars(nn.functional).values(), *vars(special).values()])

@@ -411,15 +411,13 @@ LEFT_OUT = [
     (
         "call the function without unsafe_ in its name",
         "",
-        """unsafe_* Tensor.unsafe_chunk Tensor.unsafe_split Tensor.unsafe_split_with_sizes""",
+        "unsafe_*",
     ),
     (
         "call the function without _copy in its name, and then clone()",
         "",
-        """alias_copy as_strided_copy ccol_indices_copy col_indices_copy crow_indices_copy
-        detach_copy diagonal_copy expand_copy indices_copy permute_copy row_indices_copy
-        select_copy slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy
-        transpose_copy unbind_copy unfold_copy unsqueeze_copy values_copy view_copy""",
+        """ccol_indices_copy col_indices_copy crow_indices_copy indices_copy row_indices_copy
+        values_copy""",
     ),
     (
         "call conv1d, conv2d or conv3d",
@@ -763,11 +761,6 @@ LEFT_OUT = [
         "a queue sends tensors by itself; leave it out",
         "multiprocessing",
         "pool queue reductions.*",
-    ),
-    (
-        "call tensorlab.randn or randint",
-        "testing",
-        "make_tensor",
     ),
     (
         "take the fields by their place in the tuple",

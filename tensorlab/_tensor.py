@@ -17,6 +17,7 @@ from tensorlab._core.tensor import TensorBase, set_tensor_class
 from tensorlab.ops import (
     complex_numbers,
     constructors,
+    copied_views,
     copying,
     creation,
     dimensions,
@@ -258,6 +259,9 @@ class Tensor(TensorBase):
     narrow = slicing.narrow
     diagonal = slicing.diagonal
     unfold = slicing.unfold
+    unsafe_chunk = copied_views.unsafe_chunk
+    unsafe_split = copied_views.unsafe_split
+    unsafe_split_with_sizes = copied_views.unsafe_split_with_sizes
     split = splitting.split
     split_with_sizes = splitting.split_with_sizes
     chunk = splitting.chunk
@@ -775,7 +779,7 @@ _missing.explain_missing_attributes(
     qscheme reinforce resize resize_as resize_as_sparse_ row_indices slice_inverse
     slogdet smm solve sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm stft
     storage storage_type svd symeig to_dense to_mkldnn to_padded_tensor to_sparse to_sparse_bsc
-    to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr triangular_solve unsafe_chunk
-    unsafe_split unsafe_split_with_sizes values volatile""",
+    to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr triangular_solve
+    values volatile""",
 )
 accept_numpy_names(vars(Tensor).values())

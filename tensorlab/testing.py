@@ -1,4 +1,4 @@
-"""assert_close: compare results with what they should be, and say where and by how much they differ."""
+"""assert_close: compare results with what they should be, and say where and by how much they differ. make_tensor: inputs."""
 
 import math
 import warnings
@@ -8,8 +8,9 @@ from tensorlab import _missing
 from tensorlab._core.dtypes import BY_NAME
 from tensorlab._core.interop.exchange import as_tensor
 from tensorlab._tensor import Tensor
+from tensorlab.ops.made_tensors import make_tensor
 
-__all__ = ["assert_allclose", "assert_close"]
+__all__ = ["assert_allclose", "assert_close", "make_tensor"]
 
 # (relative, absolute): what rounding in a few operations explains. All other types must be equal.
 TOLERANCES = {
