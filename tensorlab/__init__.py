@@ -61,7 +61,13 @@ from tensorlab._core.device import (
     layout,
     memory_format,
     preserve_format,
+    sparse_bsc,
+    sparse_bsr,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
     strided,
+    jagged,
 )
 from tensorlab.ops.copied_views import (
     alias_copy,
@@ -619,7 +625,6 @@ _PLANNED_PACKAGES = (
     "nested",
     "onnx",
     "profiler",
-    "sparse",
 )
 # Packages that are imported when a program asks for them, as it may not need them; and names that stand in them.
 _ON_DEMAND = (
@@ -640,6 +645,7 @@ _ON_DEMAND = (
     "quasirandom",
     "serialization",
     "signal",
+    "sparse",
     "testing",
     "utils",
     "viz",
@@ -649,6 +655,9 @@ _HOMES = {
     "compile": "compiler", "load": "serialization", "save": "serialization",
     "Event": "_streams", "Stream": "_streams",
     "get_device_module": "utils.backend_registration",
+    "sparse_bsc_tensor": "sparse.creation", "sparse_bsr_tensor": "sparse.creation",
+    "sparse_compressed_tensor": "sparse.creation", "sparse_coo_tensor": "sparse.creation",
+    "sparse_csc_tensor": "sparse.creation", "sparse_csr_tensor": "sparse.creation",
 }
 
 # Everything above that is not private: the names, and the packages that users reach as tensorlab.nn and so on.

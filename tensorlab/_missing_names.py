@@ -236,7 +236,7 @@ PLANNED = [
         "",
         SPARSE,
         "",
-        "dsmm hsmm hspmm resize_as_sparse_ saddmm smm sparse_* spmm sspaddmm",
+        "dsmm hsmm hspmm resize_as_sparse_ saddmm smm spmm sspaddmm",
     ),
     (
         "",
@@ -249,10 +249,7 @@ PLANNED = [
         "",
         SPARSE,
         "Tensor",
-        """ccol_indices coalesce col_indices crow_indices dense_dim indices is_coalesced
-        resize_as_sparse_ row_indices smm sparse_dim sparse_mask sparse_resize_
-        sparse_resize_and_clear_ sspaddmm to_dense to_padded_tensor to_sparse to_sparse_bsc
-        to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr values""",
+        "resize_as_sparse_ smm sparse_resize_ sparse_resize_and_clear_ sspaddmm to_padded_tensor",
     ),
 ]
 

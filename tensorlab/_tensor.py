@@ -52,6 +52,7 @@ from tensorlab.ops import (
     triangles,
     uniques,
 )
+from tensorlab.ops.sparse import methods as sparse_methods
 from tensorlab.ops.indexing import (
     advanced,
     gather,
@@ -715,6 +716,29 @@ class Tensor(TensorBase):
     unique = uniques.unique
     unique_consecutive = uniques.unique_consecutive
 
+    # sparse layouts; those of tensors that have one are in tensorlab/sparse
+    to_sparse = sparse_methods.to_sparse
+    to_sparse_coo = sparse_methods.to_sparse_coo
+    to_sparse_csr = sparse_methods.to_sparse_csr
+    to_sparse_csc = sparse_methods.to_sparse_csc
+    to_sparse_bsr = sparse_methods.to_sparse_bsr
+    to_sparse_bsc = sparse_methods.to_sparse_bsc
+    to_dense = sparse_methods.to_dense
+    sparse_mask = sparse_methods.sparse_mask
+    sparse_dim = sparse_methods.sparse_dim
+    dense_dim = sparse_methods.dense_dim
+    coalesce = sparse_methods.coalesce
+    is_coalesced = sparse_methods.is_coalesced
+    indices = sparse_methods.indices
+    values = sparse_methods.values
+    crow_indices = sparse_methods.crow_indices
+    col_indices = sparse_methods.col_indices
+    ccol_indices = sparse_methods.ccol_indices
+    row_indices = sparse_methods.row_indices
+    _nnz = sparse_methods.held_count
+    _indices = sparse_methods.raw_indices
+    _values = sparse_methods.raw_values
+
     # special functions
     erf = special.erf
     erf_ = special.erf_
@@ -781,5 +805,16 @@ _missing.explain_missing_attributes(
     storage storage_type svd symeig to_dense to_mkldnn to_padded_tensor to_sparse to_sparse_bsc
     to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr triangular_solve
     values volatile""",
+    """cdouble cfloat chalf cholesky cholesky_inverse cholesky_solve
+    conj_physical_ const_data_ptr dequantize det eig geqrf
+    grad_dtype hash_tensor igamma igamma_ igammac igammac_ index int_repr inverse ipu
+    is_ipu is_maia is_vulkan isreal istft logdet lstsq lu lu_solve matrix_exp
+    matrix_power module_load mtia mvlgamma mvlgamma_ orgqr ormqr pinverse polygamma_
+    q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qr
+    qscheme reinforce resize resize_as resize_as_sparse_ slice_inverse
+    slogdet smm solve sparse_resize_ sparse_resize_and_clear_ sspaddmm stft
+    storage storage_type svd symeig to_mkldnn to_padded_tensor
+    triangular_solve unsafe_chunk
+    unsafe_split unsafe_split_with_sizes volatile""",
 )
 accept_numpy_names(vars(Tensor).values())

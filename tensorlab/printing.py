@@ -300,10 +300,15 @@ def tensor_repr(tensor, *, tensor_contents=None):
     elif plain.numel() == 0:
         text = "[]"
     else:
-        values = visible_values(plain, plain.numel() > options.threshold)
-        as_text, width = choose_cells(list(flat(values)), plain.dtype)
-        text = nested_text(values, plain.dim(), indent, as_text, width)
+        text = contents(plain, indent)
     return join_suffixes(prefix + text, suffixes(tensor), indent) + ")"
+
+
+def contents(plain, indent):
+    """Return the text of the elements, whose lines after the first are indented."""
+    values = visible_values(plain, plain.numel() > options.threshold)
+    as_text, width = choose_format(list(flat(values)), plain.is_floating_point())
+    return nested_text(values, plain.dim(), indent, as_text, width)
 
 
 def tensor_format(tensor, format_spec):

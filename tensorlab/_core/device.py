@@ -193,7 +193,7 @@ channels_last_3d = memory_format("channels_last_3d")
 
 
 class layout(str):
-    """How elements are found: `strided` is the only way here."""
+    """How elements are found: by strides (`strided`), or by the indices of those that are not 0."""
 
     __slots__ = ()
 
@@ -207,3 +207,9 @@ class layout(str):
 
 
 strided = layout("strided")
+sparse_coo = layout("sparse_coo")
+sparse_csr = layout("sparse_csr")
+sparse_csc = layout("sparse_csc")
+sparse_bsr = layout("sparse_bsr")
+sparse_bsc = layout("sparse_bsc")
+jagged = layout("jagged")

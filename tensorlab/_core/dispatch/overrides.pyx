@@ -288,6 +288,11 @@ cdef bint are_overrides_disabled() noexcept:
     return state.disabled > 0 or thread_state().overrides_disabled
 
 
+def is_engine_calling():
+    """Is the engine calling: is this part of the formula of a derivative?"""
+    return thread_state().overrides_disabled
+
+
 class DisableTorchFunctionSubclass:
     """A block in which tensors of all classes are plain ones; modes still intercept calls."""
 

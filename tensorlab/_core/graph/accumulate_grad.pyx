@@ -19,6 +19,7 @@ from tensorlab._core.state.modes cimport call_with_overrides, thread_state
 from tensorlab._core.tensor cimport TensorBase, place_of
 
 
+from tensorlab._core.device import strided
 from tensorlab._core.state.modes import in_forked_children
 from tensorlab.errors import GradientError
 
@@ -125,8 +126,8 @@ cdef class AccumulateGrad(Node):
                 variable.gradient = new.detach() if is_tracked else new
             else:
                 variable.gradient = copy_in_layout(new, variable)
-        elif thread_state().grad_enabled:
-            variable.gradient = variable.gradient + new
+        elif thread_state().grad_enabled or (has_other_layout(variable.gradient) and not has_other_layout(new)):
+            variable.gradient = variable.gradient + new     # a sparse tensor can't become dense in place
         else:
             variable.gradient.add_(new)
         return 0
@@ -149,7 +150,14 @@ cdef bint keeps_layout(TensorBase grad, TensorBase variable) noexcept:
     return True
 
 
+cdef bint has_other_layout(TensorBase x) except -1:
+    """Is it found by something else than strides: is it sparse?"""
+    return x.keys != 0 and x.layout is not strided
+
+
 cdef object copy_in_layout(TensorBase grad, TensorBase variable):
+    if has_other_layout(grad) or has_other_layout(variable):
+        return grad.clone()
     if not is_dense(variable.ndim_, variable.sizes, variable.strides):
         return grad.clone(memory_format="contiguous")
     return grad.new_empty_strided(variable.shape, variable.stride()).copy_(grad)

@@ -425,7 +425,8 @@ cdef object run_any(TensorBase x, TensorBase y):
     """matmul of tensors of any dimensions; vectors become a row or a column, which is dropped again from the result."""
     if x.ndim_ == 2 and y.ndim_ == 2 and x.sizes[1] == y.sizes[0] and x.dtype_ == y.dtype_:
         return run_mm(x, y)                             # which looks at the rest
-    check_product("matmul", x, y)
+    if not (x.keys or y.keys):                          # else a layer gets the call first
+        check_product("matmul", x, y)
     if x.ndim_ == 0 or y.ndim_ == 0:
         raise ShapeError(f"matmul: both need at least one dimension, but they have {x.ndim_} and {y.ndim_}; use x * y")
     check_inner("matmul", x, y, x.sizes[x.ndim_ - 1], y.sizes[max(y.ndim_ - 2, 0)])

@@ -1,0 +1,92 @@
+"""Methods of sparse tensors through which gradients flow, and conversions between layouts."""
+
+from tensorlab._core.device import sparse_coo
+from tensorlab.ops.sparse.methods import set_makers
+from tensorlab.sparse import forms
+from tensorlab.sparse.autograd import Coalesce, MakeCoo, SparseMask, ToDense, ToLayout, Values
+from tensorlab.sparse.tensors import (
+    BLOCKED,
+    SparseCompressedTensor,
+    SparseCooTensor,
+    SparseTensor,
+)
+
+
+def in_other_layout(x, layout, blocksize, sparse_dim):
+    """A tensor, dense or sparse, in a sparse layout."""
+    if isinstance(x, SparseTensor):
+        same_block = layout not in BLOCKED or (x.layout == layout and x.blocksize() == blocksize)
+        if x.layout == layout and same_block:
+            return x
+    return ToLayout.apply(x, layout, blocksize, sparse_dim)
+
+
+def sparse_rows(indices, rows, size):
+    """A tensor of layout sparse_coo that holds rows of a matrix; an index may come several times."""
+    return MakeCoo.apply(indices.reshape(1, -1), rows, size, False)
+
+
+set_makers(in_other_layout, sparse_rows)
+
+
+def method_of(cls):
+    """Make the decorated function a method of a class."""
+
+    def attach(function):
+        setattr(cls, function.__name__, function)
+        return function
+
+    return attach
+
+
+@method_of(SparseTensor)
+def to_dense(self, dtype=None, *, masked_grad=None):
+    """All elements, as a dense tensor. The gradient has only the elements that are held here, unless
+    `masked_grad` is False.
+    """
+    dense = ToDense.apply(self, masked_grad is not False)
+    return dense if dtype is None else dense.to(dtype)
+
+
+@method_of(SparseTensor)
+def all_elements(self):
+    """The elements as a dense tensor; unlike `to_dense` not seen by autograd."""
+    return forms.to_dense(self)
+
+
+@method_of(SparseCooTensor)
+def coalesce(self):
+    """The same tensor with each index once, in rising order; values of one index are added up."""
+    return self if self.is_coalesced() else Coalesce.apply(self)
+
+
+def values_of_coalesced(self):
+    """The elements that are held, shape (nnz, *dense); gradients flow through it.
+
+    Raises
+    ------
+    RuntimeError
+        If the tensor is not coalesced.
+    """
+    self._check_coalesced("values")
+    return Values.apply(self)
+
+
+SparseCooTensor.values = values_of_coalesced
+
+
+@method_of(SparseCompressedTensor)
+def values(self):
+    """The elements that are held; gradients flow through it."""
+    return Values.apply(self)
+
+
+@method_of(SparseTensor)
+def _places_in(self, x):
+    return SparseMask.apply(x, self)
+
+
+@method_of(SparseTensor)
+def to_sparse_coo(self):
+    """The same tensor in layout sparse_coo."""
+    return in_other_layout(self, sparse_coo, None, None)
