@@ -110,12 +110,30 @@ class Adagrad(FormulaOptimizer):
             for param in group["params"]:
                 self.state[param]["sum"].share_memory_()
 
+    _takes_sparse_gradients = True
+
     def update(self, param, grad, state, group):
+        if grad.is_sparse:
+            return update_rows(param, grad.coalesce(), state, group)
         step = counted(state)
         grad = decayed(grad, param, group["weight_decay"])
         rate = group["lr"] / (1 + (step - 1) * group["lr_decay"])
         state["sum"].addcmul_(grad, grad)
         add_quotient(param, grad, state["sum"].sqrt() + group["eps"], -rate)
+
+
+def update_rows(param, grad, state, group):
+    """Take the step in the rows that a sparse gradient holds; the others stay as they are."""
+    if group["weight_decay"] != 0:
+        raise RuntimeError(
+            "Adagrad: weight_decay option is not compatible with sparse gradients; leave it out, or "
+            "give sparse=False"
+        )
+    rate = group["lr"] / (1 + (counted(state) - 1) * group["lr_decay"])
+    places, values = tuple(grad._indices()), grad._values()
+    total = state["sum"][places] + values * values
+    state["sum"][places] = total
+    param[places] -= rate * (values / (total.sqrt() + group["eps"]))
 
 
 __getattr__ = _missing.refusing(__name__)

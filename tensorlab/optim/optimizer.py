@@ -16,6 +16,8 @@ from itertools import chain
 
 import numpy as np
 
+from .._core.device import strided
+from .._core.dispatch.layers import takes_part
 from .._core.hooks import RemovableHandle
 from .._core.interop.exchange import tensor
 from .._pitfalls import pointed
@@ -283,8 +285,24 @@ class Optimizer:
                 loss = closure()
         with set_grad_enabled(bool(self.defaults.get("differentiable", False))):
             for group in self.param_groups:
+                if takes_part():  # a tensor of a class with a layer is alive: it may be sparse
+                    self._check_layouts(group)
                 self.update_group(group)
         return loss
+
+    _takes_sparse_gradients = False
+
+    def _check_layouts(self, group):
+        """Raise for a sparse gradient, unless the optimizer says that it takes them."""
+        if self._takes_sparse_gradients:
+            return
+        for param in group["params"]:
+            if param.grad is not None and param.grad.layout != strided:
+                raise RuntimeError(
+                    f"{type(self).__name__} does not support sparse gradients, please consider "
+                    f"SparseAdam instead; or SGD or Adagrad, or make the gradient dense with "
+                    f"sparse=False"
+                )
 
     def update_group(self, group):
         """Change the parameters of one group; every subclass defines its own."""

@@ -2,6 +2,7 @@
 
 from tensorlab import _missing
 
+from .._core.dispatch.layers import takes_part
 from ..ops.creation import empty_like
 from ..ops.optim_steps import sgd_step
 from .formula import add_scaled, decayed, keep_what_was_read, traced
@@ -86,7 +87,18 @@ class SGD(Optimizer):
         }
         super().__init__(params, defaults)
 
+    _takes_sparse_gradients = True
+
+    def _check_layouts(self, group):
+        if group["weight_decay"] != 0 and any(map(has_sparse_gradient, group["params"])):
+            raise RuntimeError(
+                "SGD: weight_decay option is not compatible with sparse gradients; leave it out, or "
+                "give sparse=False"
+            )
+
     def update_group(self, group):
+        if takes_part():
+            group = self.update_sparse(group)
         if group["differentiable"]:
             for param in group["params"]:
                 if param.grad is not None:
@@ -109,6 +121,22 @@ class SGD(Optimizer):
         take_step(group, first, velocities, True)
         for param, velocity in zip(first, velocities, strict=True):
             state[param]["momentum_buffer"] = velocity
+
+
+    def update_sparse(self, group):
+        """Take the step for the parameters with sparse gradients; return the group without them."""
+        found = [param for param in group["params"] if has_sparse_gradient(param)]
+        if not found:
+            return group
+        for param in found:
+            update_by_formula(param, self.state[param], group)
+        others = [param for param in group["params"] if not has_sparse_gradient(param)]
+        return {**group, "params": others}
+
+
+def has_sparse_gradient(param):
+    """Whether a parameter has a gradient that holds only some rows."""
+    return param.grad is not None and param.grad.is_sparse
 
 
 def update_by_formula(param, state, group):

@@ -41,6 +41,8 @@ class SparseAdam(Optimizer):
         check_betas("SparseAdam", betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
 
+    _takes_sparse_gradients = True
+
     def update_group(self, group):
         pairs = [(param, param.grad) for param in group["params"] if param.grad is not None]
         for _, grad in pairs:

@@ -3,7 +3,8 @@
 from tensorlab._core.device import sparse_coo
 from tensorlab.ops.sparse.methods import set_makers
 from tensorlab.sparse import forms
-from tensorlab.sparse.autograd import Coalesce, MakeCoo, SparseMask, ToDense, ToLayout, Values
+from tensorlab.sparse.autograd import Coalesce, SparseMask, ToDense, ToLayout, Values
+from tensorlab.sparse.gradients import attach_gradient
 from tensorlab.sparse.tensors import (
     BLOCKED,
     SparseCompressedTensor,
@@ -21,12 +22,7 @@ def in_other_layout(x, layout, blocksize, sparse_dim):
     return ToLayout.apply(x, layout, blocksize, sparse_dim)
 
 
-def sparse_rows(indices, rows, size):
-    """A tensor of layout sparse_coo that holds rows of a matrix; an index may come several times."""
-    return MakeCoo.apply(indices.reshape(1, -1), rows, size, False)
-
-
-set_makers(in_other_layout, sparse_rows)
+set_makers(in_other_layout, attach_gradient)
 
 
 def method_of(cls):

@@ -7,7 +7,7 @@ from tensorlab._tensor import Tensor
 from tensorlab.ops.joining import cat
 from tensorlab.ops.searching import searchsorted
 from tensorlab.sparse import forms
-from tensorlab.sparse.tensors import SparseCooTensor, SparseTensor, in_formula, rule
+from tensorlab.sparse.tensors import SparseCooTensor, SparseTensor, in_formula, rule, write
 
 # f(0) = 0: what isn't held stays so
 KEEPING_ZERO = """abs asin asinh atan atanh ceil deg2rad erf erfinv expm1 floor frac isinf isnan isneginf
@@ -163,8 +163,8 @@ def divide(func, x, y, *args, **kwargs):
 
 
 # ---------------------------------------------------------------- sums
-@rule("add")
-def add(func, x, y, *, alpha=1):
+@rule("add", "add_scaled")
+def add(func, x, y, alpha=1):
     """A sum: sparse if both are."""
     if isinstance(x, SparseTensor) and isinstance(y, SparseTensor):
         return add_sparse(x, y, alpha)
@@ -189,8 +189,18 @@ def add(func, x, y, *, alpha=1):
     return forms.add_to_dense(out, forms.as_coo(sparse.alias()), alpha)
 
 
-@rule("sub")
-def subtract(func, x, y, *, alpha=1):
+@rule("add_", "sub_", "add_scaled_", "sub_scaled_")
+def add_(func, x, y, alpha=1):
+    """A sum in place: to a dense tensor only what is held is added."""
+    alpha = -alpha if func.op.name.startswith("sub") else alpha
+    fits = not isinstance(x, SparseTensor) and x.is_contiguous() and x.shape == y.shape
+    if fits and forms.common_dtype(x, y) == x.dtype:
+        return forms.add_to_dense(x, forms.as_coo(y.alias()), alpha)
+    return write(x, add(func, x, y, alpha=alpha))
+
+
+@rule("sub", "sub_scaled")
+def subtract(func, x, y, alpha=1):
     """A difference."""
     if is_engine_calling() and (is_number(x) or is_number(y)):
         return in_formula(func, (x, y), {"alpha": alpha})

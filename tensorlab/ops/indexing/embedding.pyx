@@ -11,6 +11,7 @@ from libc.string cimport memset
 from tensorlab._core.dispatch.dispatch cimport run_2, run_4
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dtypes cimport INT64, item_size
+from tensorlab._core.graph.graph cimport should_record
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, view_strides
 from tensorlab._core.loops.iterator cimport contiguous_copy
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, is_meta, memory_of, result_beside
@@ -19,6 +20,8 @@ from tensorlab.ops.indexing.index_iterator cimport ADD, refresh
 from tensorlab.ops.indexing.index_along_dim cimport (
     check_index_type, index_vector, refuse_negative, select_forward, select_to, write_slices
 )
+from tensorlab.ops.sparse.methods cimport with_sparse_gradient
+
 
 from tensorlab.errors import DTypeError, IndexOutOfRange, ShapeError, SliceOutOfRange
 from tensorlab.ops.norms import norm
@@ -186,7 +189,8 @@ def embedding(TensorBase input not None, TensorBase weight not None, padding_idx
     max_norm : float; rows that are used and have a larger norm are first scaled down to it, in place
     norm_type : float, the p of that norm
     scale_grad_by_freq : bool; divide each row's gradient by how often it was used
-    sparse : bool, without effect: gradients are dense
+    sparse : bool; the gradient of the table is a tensor of layout sparse_coo that holds the rows that were used, for
+        `optim.SparseAdam`, `optim.SGD` and `optim.Adagrad`
 
     Returns
     -------
@@ -210,7 +214,21 @@ def embedding(TensorBase input not None, TensorBase weight not None, padding_idx
         padding = row_number(weight, padding_idx, AssertionError, "embedding")
     if max_norm is not None:
         shorten_rows(weight, input, max_norm, norm_type, "embedding")
+    if sparse and should_record(weight):
+        return embedding_sparse(weight, input, padding, scale_grad_by_freq)
     return run_4(EMBEDDING, weight, input, padding, scale_grad_by_freq)
+
+cdef object embedding_sparse(TensorBase weight, TensorBase indices, ssize padding, bint scale_grad_by_freq):
+    """embedding, with a sparse gradient."""
+    out = run_4(EMBEDDING, weight.detach(), indices, padding, False)
+
+    def rows_of(grad):
+        if scale_grad_by_freq:
+            raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients; give sparse=False, or "
+                               "scale the rows yourself")
+        return grad
+
+    return with_sparse_gradient(weight, out, indices, padding, rows_of)
 
 
 # ---------------------------------------------------------------- one_hot

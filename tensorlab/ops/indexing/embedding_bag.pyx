@@ -15,7 +15,7 @@ from tensorlab._core.dispatch.dispatch cimport run_2, run_4, run_5, run_tuple
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_dtype, check_same_place
 from tensorlab._core.dtypes cimport FLOATING, INT64, is_double, is_in, kernel_dtype, real
-from tensorlab._core.graph.graph cimport ndim_of
+from tensorlab._core.graph.graph cimport ndim_of, should_record
 from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.loops.iterator cimport plain, plain_result, put_back
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for
@@ -25,10 +25,12 @@ from tensorlab.ops.inner_loops cimport sum_of_products
 from tensorlab.ops.indexing.index_along_dim cimport index_vector, select_forward
 from tensorlab.ops.indexing.index_iterator cimport fetch_early
 from tensorlab.ops.indexing.embedding cimport EMBEDDING_USES, row_number, shorten_rows
+from tensorlab.ops.sparse.methods cimport with_sparse_gradient
 
 from tensorlab.errors import DTypeError, ShapeError, SliceOutOfRange
 from tensorlab.ops.indexing.gather import gather
 from tensorlab.ops.ranges import arange
+from tensorlab.ops.searching import searchsorted
 
 cdef enum:
     AHEAD = 12                  # places between the prefetch of a row and its sum
@@ -387,6 +389,26 @@ cdef object read_bags(TensorBase input, object offsets, bint include_last_offset
     return input, offsets[:bags]
 
 
+cdef object bag_sparse(TensorBase weight, TensorBase indices, TensorBase offsets, object factors, bint is_mean, ssize padding,
+                       bint scale_grad_by_freq):
+    """The sum or mean of each bag, with a sparse gradient of the table."""
+    out = run_tuple(EMBEDDING_BAG, (weight.detach(), indices, offsets, factors, is_mean, padding, False))
+
+    def rows_of(grad):
+        if scale_grad_by_freq:
+            raise RuntimeError("embedding_bag: scale_grad_by_freq not supported with sparse gradients; give sparse=False")
+        places = arange(indices.numel_, device=indices.device)
+        bag = searchsorted(offsets.contiguous(), places.to(offsets.dtype), right=True) - 1
+        rows = grad[bag]
+        if is_mean:
+            counts = (bag.new_ones(bag.shape) if padding < 0 else (<object>indices != padding).long())
+            sizes = bag.new_zeros(offsets.numel_).index_add(0, bag, counts).clamp_min(1)
+            rows = rows / sizes[bag].unsqueeze(1)
+        return rows if factors is None else rows * factors.unsqueeze(1)
+
+    return with_sparse_gradient(weight, out, indices, padding, rows_of)
+
+
 def embedding_bag(TensorBase input not None, TensorBase weight not None, offsets=None, max_norm=None, double norm_type=2.0,
                   bint scale_grad_by_freq=False, mode="mean", bint sparse=False, per_sample_weights=None,
                   bint include_last_offset=False, padding_idx=None):
@@ -401,7 +423,8 @@ def embedding_bag(TensorBase input not None, TensorBase weight not None, offsets
     norm_type : float, the p of that norm
     scale_grad_by_freq : bool; divide each row's gradient by how often it was used; not for "max"
     mode : "sum", "mean" or "max"
-    sparse : bool, without effect, as gradients are dense; not for "max"
+    sparse : bool; the gradient of the table is a tensor of layout sparse_coo that holds the rows that were used; not for
+        "max"
     per_sample_weights : Tensor, of the shape of input and the type of weight: factors of a "sum"
     include_last_offset : bool; offsets have one more number behind, the length of the input
     padding_idx : int; this row is left out of its bags, and gets no gradient
@@ -449,6 +472,8 @@ def embedding_bag(TensorBase input not None, TensorBase weight not None, offsets
     input, offsets = read_bags(input, offsets, include_last_offset)
     if max_norm is not None:
         shorten_rows(weight, input, max_norm, norm_type, "embedding_bag")
+    if sparse and should_record(weight):
+        return bag_sparse(weight, input, offsets, per_sample_weights, mode == "mean", padding, scale_grad_by_freq)
     if mode != "max":
         return run_tuple(EMBEDDING_BAG, (weight, input, offsets, per_sample_weights, mode == "mean", padding,
                                          scale_grad_by_freq))

@@ -11,20 +11,35 @@ from tensorlab._core.device import sparse_bsc, sparse_bsr, sparse_coo, sparse_cs
 from tensorlab.errors import ShapeError
 
 cdef object convert = None          # (x, layout, blocksize, sparse_dim) -> tensor of that layout
-cdef object make_rows = None        # (indices, rows, size) -> sparse tensor of rows
+cdef object attach_gradient = None  # (table, out, indices, rows of the gradient) -> out, through which a sparse gradient flows
 
 
-def set_makers(conversion, rows):
-    """Take what makes sparse tensors: of a tensor in another layout, (x, layout, blocksize, sparse_dim), and of rows of a
-    matrix, (indices, rows, size)."""
-    global convert, make_rows
-    convert, make_rows = conversion, rows
+def set_makers(conversion, attachment):
+    """Take what makes sparse tensors: one that changes the layout, (x, layout, blocksize, sparse_dim), and one that makes the
+    gradient of a table of rows, (table, out, indices, padding_idx, rows_of)."""
+    global convert, attach_gradient
+    convert, attach_gradient = conversion, attachment
 
 
 cdef int load_makers() except -1:
     if convert is None:
         importlib.import_module("tensorlab.sparse")
     return 0
+
+
+cpdef object with_sparse_gradient(TensorBase table, TensorBase out, TensorBase indices, padding_idx, rows_of):
+    """`out`, which was computed from rows of a table, with a gradient for the table that holds only these rows.
+
+    Parameters
+    ----------
+    table : Tensor, shape (rows, width)
+    out : Tensor, computed from table.detach()
+    indices : Tensor, which rows
+    padding_idx : int, the row that gets no gradient, or -1
+    rows_of : function that is given the gradient of `out`, and returns that of the rows, one for each index
+    """
+    load_makers()
+    return attach_gradient(table, out, indices, padding_idx, rows_of)
 
 
 # ---------------------------------------------------------------- to sparse
