@@ -623,6 +623,7 @@ _PLANNED_PACKAGES = (
     "jit",
     "linalg",
     "nested",
+    "masked",
     "onnx",
     "profiler",
 )
@@ -641,6 +642,7 @@ _ON_DEMAND = (
     "library",
     "masked",
     "mps",
+    "nested",
     "optim",
     "quasirandom",
     "serialization",
