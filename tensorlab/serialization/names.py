@@ -7,7 +7,7 @@ A file is read with this table alone. A name that is not in it, or that a progra
 import collections
 import contextlib
 
-from .._core.device import device
+from .._core.device import device, layout
 from .._core.dtypes import BY_NAME
 from .._core.tensor import Size
 from .._tensor import Tensor
@@ -23,6 +23,10 @@ __all__ = [
     "safe_globals",
 ]
 
+LAYOUTS = (
+    *("strided", "jagged"),
+    *("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"),
+)
 STORAGES = {  # the class that a file names for the bytes of a dtype
     "BoolStorage": "bool",
     "ByteStorage": "uint8",
@@ -49,8 +53,10 @@ NOT_HERE = {  # names for what PyTorch has and there is not here: what it is, an
     "torch._utils._rebuild_qtensor": ("quantized numbers", AS_FLOAT),
     **{f"torch.uint{bits}": (f"uint{bits} numbers", AS_OTHER) for bits in (16, 32, 64)},
     "torch._utils._rebuild_tensor_v3": ("numbers of a type such as uint16 or float8", AS_OTHER),
-    "torch._utils._rebuild_sparse_tensor": ("sparse tensors", "save x.to_dense()"),
-    "torch._utils._rebuild_nested_tensor": ("nested tensors", "save x.unbind()"),
+    "torch._utils._rebuild_nested_tensor": (
+        "nested tensors of the strided layout",
+        "save x.unbind(), or make them with layout=torch.jagged",
+    ),
 }
 
 
@@ -103,9 +109,47 @@ def rebuild_parameter_with_state(data, requires_grad, hooks, state):
 
 def rebuild_from_type(function, kind, args, state):
     made = function(*args)
+    if kind is NestedTensorOfFile:  # the state has its parts once more
+        return made
     if type(made) is not kind:
         made = made.as_subclass(kind)
     return with_attributes(made, state)
+
+
+class NestedTensorOfFile:
+    """Stands for the class of nested tensors, which is imported when a file holds one."""
+
+
+class CompilerNote:
+    """What PyTorch's compiler notes of a nested tensor in a file; it isn't read."""
+
+
+def get_layout(name):
+    """Return a layout by PyTorch's name of it, such as "torch.sparse_coo"."""
+    if name.removeprefix("torch.") not in LAYOUTS:
+        raise ValueError(f"{name!r} is no layout")
+    return layout(name.removeprefix("torch."))
+
+
+def rebuild_sparse_tensor(kind, data):
+    """Return a sparse tensor of its layout and its parts, which are checked."""
+    from ..sparse.creation import sparse_compressed_tensor, sparse_coo_tensor
+
+    if kind != "sparse_coo":
+        return sparse_compressed_tensor(*data, layout=kind, check_invariants=True)
+    indices, values, size, *is_coalesced = data
+    known = is_coalesced[0] if is_coalesced else None
+    return sparse_coo_tensor(indices, values, size, is_coalesced=known, check_invariants=True)
+
+
+def rebuild_nested_tensor(parts):
+    """Return a nested tensor of the parts that PyTorch's has."""
+    from ..nested.creation import nested_tensor_from_jagged
+
+    made = nested_tensor_from_jagged(
+        parts["values"], parts["offsets"], parts["lengths"], jagged_dim=parts["_ragged_idx"]
+    )
+    return made.requires_grad_(parts["requires_grad"])
 
 
 def with_attributes(made, state):
@@ -143,6 +187,11 @@ TABLE: dict = {
     "torch._utils._rebuild_parameter": rebuild_parameter,
     "torch._utils._rebuild_parameter_with_state": rebuild_parameter_with_state,
     "torch._tensor._rebuild_from_type_v2": rebuild_from_type,
+    "torch._utils._rebuild_sparse_tensor": rebuild_sparse_tensor,
+    "torch.serialization._get_layout": get_layout,
+    "torch.nested._internal.nested_tensor._rebuild_njt": rebuild_nested_tensor,
+    "torch.nested._internal.nested_tensor.NestedTensor": NestedTensorOfFile,
+    "torch._dynamo.decorators._DimRange": CompilerNote,
     "torch.nn.parameter.Parameter": Parameter,
     "torch.Tensor": Tensor,
     "torch.Size": Size,

@@ -5,11 +5,12 @@ import pickle
 from collections import OrderedDict
 from types import FunctionType
 
-from .._core.device import device
+from .._core.device import device, layout, strided
 from .._core.storage import Storage
 from .._core.tensor import Size
 from .._tensor import Tensor
 from ..nn.parameter import Parameter, is_lazy
+from ..ops.creation import zeros
 from . import names
 
 __all__ = ["dumps"]
@@ -19,6 +20,10 @@ NAMES = {
     names.rebuild_tensor_v2: ("torch._utils", "_rebuild_tensor_v2"),
     names.rebuild_parameter: ("torch._utils", "_rebuild_parameter"),
     names.rebuild_parameter_with_state: ("torch._utils", "_rebuild_parameter_with_state"),
+    names.rebuild_sparse_tensor: ("torch._utils", "_rebuild_sparse_tensor"),
+    names.get_layout: ("torch.serialization", "_get_layout"),
+    names.rebuild_nested_tensor: ("torch.nested._internal.nested_tensor", "_rebuild_njt"),
+    names.NestedTensorOfFile: ("torch.nested._internal.nested_tensor", "NestedTensor"),
     names.rebuild_from_type: ("torch._tensor", "_rebuild_from_type_v2"),
     Tensor: ("torch", "Tensor"),
     Parameter: ("torch.nn.parameter", "Parameter"),
@@ -66,6 +71,8 @@ class Pickler(pickle._Pickler):  # the one in Python: the one in C looks up each
             return "a name"  # which save_global writes
         if isinstance(obj, device):
             return device, (str(obj),)
+        if isinstance(obj, layout):
+            return names.get_layout, (str(obj).replace("tensorlab.", "torch."),)
         return NotImplemented
 
     def persistent_id(self, obj):
@@ -88,6 +95,8 @@ def reduce_tensor(x):
         raise NotImplementedError(
             "save: a tensor on meta has no data; save its shape and dtype, or move it with to_empty first"
         )
+    if x.layout != strided:
+        return reduce_parts(x)
     storage, state = StoredAs(x.untyped_storage(), x.dtype), x.__dict__ or None
     hooks = OrderedDict()
     if isinstance(x, Parameter):
@@ -99,6 +108,27 @@ def reduce_tensor(x):
     if type(x) is not Tensor or state:
         return names.rebuild_from_type, (names.rebuild_tensor_v2, type(x), parts, state)
     return names.rebuild_tensor_v2, parts
+
+
+def reduce_parts(x):
+    """Take apart a tensor that holds others: a sparse or a nested one."""
+    if not x.is_nested:
+        return names.rebuild_sparse_tensor, (x.layout, x.parts_of_file())
+    lengths = x.sequence_lengths().tolist()
+    parts = {
+        "values": x.values(),
+        "offsets": x.offsets(),
+        "lengths": x.lengths(),
+        "_ragged_idx": x._ragged_idx,
+        # PyTorch keeps these numbers as the sizes of empty tensors
+        "_metadata_cache": {
+            "max_seqlen": zeros(max(lengths, default=0), 0),
+            "min_seqlen": zeros(min(lengths, default=0), 0),
+        },
+        "requires_grad": x.requires_grad,
+    }
+    form = names.rebuild_nested_tensor, names.NestedTensorOfFile, (parts,), None
+    return names.rebuild_from_type, form
 
 
 def dumps(obj):

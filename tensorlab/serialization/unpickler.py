@@ -138,6 +138,8 @@ class Unpickler:
 
     def build(self):
         state, target = self.stack.pop(), self.stack[-1]
+        if isinstance(target, names.CompilerNote):
+            return
         if isinstance(target, Tensor):
             names.with_attributes(target, state)
         elif type(target) in (OrderedDict, Counter) or self.is_allowed(type(target)):

@@ -207,6 +207,10 @@ class SparseCooTensor(SparseTensor):
         state = (self._indices(), self._values(), tuple(self.shape), self.is_coalesced())
         return rebuild_coo, (*state, self.requires_grad)
 
+    def parts_of_file(self):
+        """What a file in PyTorch's form has of it."""
+        return self._indices(), self._values(), self.shape, self.is_coalesced()
+
     def sparse_dim(self):
         """How many dimensions, the first ones, are given by indices."""
         return self._parts.indices.shape[0]
@@ -294,6 +298,11 @@ class SparseCompressedTensor(SparseTensor):
         held = self._parts
         state = (self._layout, held.compressed, held.plain, held.values.detach())
         return rebuild_compressed, (*state, tuple(self.shape), self.requires_grad)
+
+    def parts_of_file(self):
+        """What a file in PyTorch's form has of it."""
+        held = self._parts
+        return held.compressed, held.plain, held.values.detach(), self.shape
 
     @property
     def layout(self):
