@@ -716,7 +716,7 @@ class Tensor(TensorBase):
     unique = uniques.unique
     unique_consecutive = uniques.unique_consecutive
 
-    # sparse layouts; those of tensors that have one are in tensorlab/sparse
+    # sparse layouts
     to_sparse = sparse_methods.to_sparse
     to_sparse_coo = sparse_methods.to_sparse_coo
     to_sparse_csr = sparse_methods.to_sparse_csr

@@ -40,7 +40,9 @@ def of_list(tensors):
                 )
     if first.dim() == 0:
         raise RuntimeError("Cannot construct a nested tensor from a list of zero-dim tensors")
-    ragged = [d for d in range(first.dim()) if any(one.shape[d] != first.shape[d] for one in tensors)]
+    ragged = [
+        d for d in range(first.dim()) if any(one.shape[d] != first.shape[d] for one in tensors)
+    ]
     if len(ragged) > 1:
         raise ShapeError(
             f"Cannot represent given tensor list as a nested tensor with the jagged layout, which "
@@ -122,10 +124,16 @@ def as_nested_tensor(ts, dtype=None, device=None, layout=None):
     """
     check_layout("as_nested_tensor", layout)
     if isinstance(ts, NestedTensor):
-        return ts if dtype is None and device is None else ts.to(dtype=dtype or ts.dtype, device=device)
+        return (
+            ts
+            if dtype is None and device is None
+            else ts.to(dtype=dtype or ts.dtype, device=device)
+        )
     if isinstance(ts, Tensor):
         if ts.dim() < 2:
-            raise RuntimeError("as_nested_tensor: Expected tensor argument to have dim() >= 2, a batch of sequences")
+            raise RuntimeError(
+                "as_nested_tensor: Expected tensor argument to have dim() >= 2, a batch of sequences"
+            )
         offsets = arange(ts.shape[0] + 1, device=ts.device) * ts.shape[1]
         made = NestedTensor(ts.flatten(0, 1), offsets)
     elif isinstance(ts, (list, tuple)) and all(isinstance(one, Tensor) for one in ts):
@@ -181,7 +189,9 @@ def nested_tensor_from_jagged(
         )
     if offsets is None:
         if lengths.dim() != 1:
-            raise RuntimeError(f"{where}: lengths must be a vector, not of shape {tuple(lengths.shape)}")
+            raise RuntimeError(
+                f"{where}: lengths must be a vector, not of shape {tuple(lengths.shape)}"
+            )
         offsets, lengths = cat([lengths.new_zeros(1), lengths.cumsum(0)]), None
     check_offsets(where, values.shape[jagged_dim - 1], offsets, lengths)
     return NestedTensor(values, offsets, lengths=lengths, ragged_idx=jagged_dim)
@@ -321,5 +331,3 @@ def masked_select(tensor, mask):
     counts = mask.reshape(mask.shape[0], -1).sum(1)
     offsets = cat([counts.new_zeros(1), counts.cumsum(0)])
     return NestedTensor(tensor.masked_select(mask), offsets)
-
-

@@ -76,7 +76,11 @@ def operand(where, one, x):
 def along_sequences(where, dense, x):
     """A dense operand that has one row for each sequence, or one for all of them."""
     r = x._ragged_idx
-    wide = dense.reshape(*[1] * (x.dim() - dense.dim()), *dense.shape) if dense.dim() < x.dim() else dense
+    wide = (
+        dense.reshape(*[1] * (x.dim() - dense.dim()), *dense.shape)
+        if dense.dim() < x.dim()
+        else dense
+    )
     if wide.dim() != x.dim() or wide.shape[r] != 1 or wide.shape[0] not in (1, len(x)):
         raise RuntimeError(
             f"cannot call {where} with a nested tensor of shape {tuple(x.shape)} and a dense one of "
@@ -89,19 +93,173 @@ def along_sequences(where, dense, x):
 
 
 # ---------------------------------------------------------------- element by element
-POINTWISE = """abs absolute acos acosh add addcdiv addcmul asin asinh atan atan2 atanh bitwise_and
-bitwise_not bitwise_or bitwise_xor ceil celu clamp clamp_max clamp_min clip clone copysign cos cosh
-deg2rad detach div divide double dropout elu eq erf erfc erfinv exp exp2 expm1 feature_dropout float
-floor floor_divide fmax fmin fmod frac ge gelu glu_ greater gt half hardshrink hardsigmoid hardswish
-hardtanh isfinite isinf isnan le leaky_relu lerp less lgamma log log10 log1p log2 logical_and
-logical_not logical_or logical_xor logit logsigmoid lt masked_fill maximum minimum mish mul multiply
-nan_to_num ne neg negative not_equal pow rad2deg reciprocal relu relu6 remainder round rrelu rsqrt
-rsub selu sgn sigmoid sign signbit silu sin sinc sinh softplus softshrink softsign sqrt square sub
-subtract tan tanh tanhshrink threshold to true_divide trunc type type_as where xlogy zeros_like
-ones_like empty_like full_like rand_like randn_like bfloat16 long int short char byte bool cpu
-alpha_dropout contiguous_values digamma positive __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __rsub__
-__rtruediv__ __rpow__ __invert__ __and__ __or__ __xor__ __pow__ __truediv__ __floordiv__ __mod__
-__radd__ __rmul__ __neg__ __abs__ __rfloordiv__""".split()
+POINTWISE = [
+    "abs",
+    "absolute",
+    "acos",
+    "acosh",
+    "add",
+    "addcdiv",
+    "addcmul",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "bitwise_and",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_xor",
+    "ceil",
+    "celu",
+    "clamp",
+    "clamp_max",
+    "clamp_min",
+    "clip",
+    "clone",
+    "copysign",
+    "cos",
+    "cosh",
+    "deg2rad",
+    "detach",
+    "div",
+    "divide",
+    "double",
+    "dropout",
+    "elu",
+    "eq",
+    "erf",
+    "erfc",
+    "erfinv",
+    "exp",
+    "exp2",
+    "expm1",
+    "feature_dropout",
+    "float",
+    "floor",
+    "floor_divide",
+    "fmax",
+    "fmin",
+    "fmod",
+    "frac",
+    "ge",
+    "gelu",
+    "glu_",
+    "greater",
+    "gt",
+    "half",
+    "hardshrink",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "le",
+    "leaky_relu",
+    "lerp",
+    "less",
+    "lgamma",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "logit",
+    "logsigmoid",
+    "lt",
+    "masked_fill",
+    "maximum",
+    "minimum",
+    "mish",
+    "mul",
+    "multiply",
+    "nan_to_num",
+    "ne",
+    "neg",
+    "negative",
+    "not_equal",
+    "pow",
+    "rad2deg",
+    "reciprocal",
+    "relu",
+    "relu6",
+    "remainder",
+    "round",
+    "rrelu",
+    "rsqrt",
+    "rsub",
+    "selu",
+    "sgn",
+    "sigmoid",
+    "sign",
+    "signbit",
+    "silu",
+    "sin",
+    "sinc",
+    "sinh",
+    "softplus",
+    "softshrink",
+    "softsign",
+    "sqrt",
+    "square",
+    "sub",
+    "subtract",
+    "tan",
+    "tanh",
+    "tanhshrink",
+    "threshold",
+    "to",
+    "true_divide",
+    "trunc",
+    "type",
+    "type_as",
+    "where",
+    "xlogy",
+    "zeros_like",
+    "ones_like",
+    "empty_like",
+    "full_like",
+    "rand_like",
+    "randn_like",
+    "bfloat16",
+    "long",
+    "int",
+    "short",
+    "char",
+    "byte",
+    "bool",
+    "cpu",
+    "alpha_dropout",
+    "contiguous_values",
+    "digamma",
+    "positive",
+    "__eq__",
+    "__ne__",
+    "__lt__",
+    "__le__",
+    "__gt__",
+    "__ge__",
+    "__rsub__",
+    "__rtruediv__",
+    "__rpow__",
+    "__invert__",
+    "__and__",
+    "__or__",
+    "__xor__",
+    "__pow__",
+    "__truediv__",
+    "__floordiv__",
+    "__mod__",
+    "__radd__",
+    "__rmul__",
+    "__neg__",
+    "__abs__",
+    "__rfloordiv__",
+]
 
 
 @rule(*POINTWISE)
@@ -117,7 +275,14 @@ def pointwise(function, *args, **kwargs):
     return given if result is given._values else x.with_values(result)
 
 
-@rule(*[f"{name}_" for name in POINTWISE if not name.startswith("_")], "zero_", "fill_", "copy_", "normal_", "uniform_")
+@rule(
+    *[f"{name}_" for name in POINTWISE if not name.startswith("_")],
+    "zero_",
+    "fill_",
+    "copy_",
+    "normal_",
+    "uniform_",
+)
 def pointwise_inplace(function, x, *args, **kwargs):
     """A function of each element, which writes to the first operand."""
     if not isinstance(x, NestedTensor):
@@ -134,7 +299,15 @@ def contiguous(function, x, **kwargs):
     return x if x._values.is_contiguous() else x.with_values(x._values.contiguous())
 
 
-@rule("is_floating_point", "is_complex", "element_size", "get_device", "is_inference", "is_pinned", "is_signed")
+@rule(
+    "is_floating_point",
+    "is_complex",
+    "element_size",
+    "get_device",
+    "is_inference",
+    "is_pinned",
+    "is_signed",
+)
 def question(function, x, *args):
     """What holds of the values."""
     return function(x._values, *args)
@@ -143,7 +316,9 @@ def question(function, x, *args):
 @rule("is_same_size")
 def is_same_size(function, x, y):
     """Whether two nested tensors have sequences of the same lengths, and the same inner sizes."""
-    return isinstance(y, NestedTensor) and same_sequences(x, y) and x._values.shape == y._values.shape
+    return (
+        isinstance(y, NestedTensor) and same_sequences(x, y) and x._values.shape == y._values.shape
+    )
 
 
 # ---------------------------------------------------------------- functions of the inner dimensions
@@ -188,7 +363,9 @@ def softmax(function, input, dim=None, *args, **kwargs):
     dim = input.dimension(-1 if dim is None else dim)
     if dim == input._ragged_idx:
         return from_padded(function(padded(input, float("-inf")), dim, *args, **kwargs), input)
-    return input.with_values(function(input._values, check_inner("softmax", input, dim), *args, **kwargs))
+    return input.with_values(
+        function(input._values, check_inner("softmax", input, dim), *args, **kwargs)
+    )
 
 
 # ---------------------------------------------------------------- sums and extremes
@@ -228,7 +405,7 @@ def total(function, input, dim=None, keepdim=False, *, dtype=None):
             zeros, rows = zeros.long(), rows.long()
         result = zeros.index_add(0, x.batch_index(), rows).unsqueeze(1).movedim(1, r + 1)
     else:
-        result = x.with_values(values if keepdim else values)
+        result = x.with_values(values)
     return result if keepdim else drop_dims(result, x, batch, ragged, inner)
 
 
@@ -358,7 +535,10 @@ def attention(
             "scaled_dot_product_attention: attn_mask is not supported with nested tensors, which "
             "need none for padding; use is_causal=True, or to_padded_tensor()"
         )
-    if any(one._ragged_idx != one.dim() - 2 for one in nested) or len({len(one) for one in nested}) > 1:
+    if (
+        any(one._ragged_idx != one.dim() - 2 for one in nested)
+        or len({len(one) for one in nested}) > 1
+    ):
         raise RuntimeError(
             f"scaled_dot_product_attention: the sizes are {tuple(query.shape)}, {tuple(key.shape)} "
             f"and {tuple(value.shape)}; expected (batch, heads, ragged, size): split the heads with "
@@ -370,7 +550,12 @@ def attention(
             f"scaled_dot_product_attention: the sequences of key have lengths {keys.tolist()}, and "
             f"those of value {values.tolist()}; expected the same"
         )
-    options = {"dropout_p": dropout_p, "is_causal": is_causal, "scale": scale, "enable_gqa": enable_gqa}
+    options = {
+        "dropout_p": dropout_p,
+        "is_causal": is_causal,
+        "scale": scale,
+        "enable_gqa": enable_gqa,
+    }
     results = [
         function(q.unsqueeze(0), k.unsqueeze(0), v.unsqueeze(0), **options).squeeze(0)
         for q, k, v in zip(*map(components, nested), strict=True)
@@ -407,7 +592,9 @@ def unsqueeze(function, x, dim):
     """One more dimension of size 1, behind the batch."""
     dim = x.dimension(dim, 1)
     if dim == 0:
-        raise RuntimeError("unsqueeze: nothing can stand before the batch dimension of a nested tensor")
+        raise RuntimeError(
+            "unsqueeze: nothing can stand before the batch dimension of a nested tensor"
+        )
     r = x._ragged_idx
     return x.with_values(x._values.unsqueeze(dim - 1), r + (dim <= r))
 
@@ -428,7 +615,13 @@ def squeeze(function, x, dim=None):
 @rule("view", "reshape", "view_as", "reshape_as")
 def view(function, x, *shape):
     """The inner dimensions in another shape; batch and ragged dimension stay."""
-    given = list(shape[0].shape if isinstance(shape[0], Tensor) else shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
+    given = list(
+        shape[0].shape
+        if isinstance(shape[0], Tensor)
+        else shape[0]
+        if len(shape) == 1 and not isinstance(shape[0], int)
+        else shape
+    )
     r = x._ragged_idx
     if len(given) <= r or given[0] not in (len(x), -1):
         raise RuntimeError(
@@ -461,21 +654,31 @@ def flatten(function, x, start_dim=0, end_dim=-1):
     first, last = check_inner("flatten", x, start_dim), check_inner("flatten", x, end_dim)
     r = x._ragged_idx
     if first < r - 1 < last:
-        raise RuntimeError(f"flatten: the ragged dimension {r} stands between the dimensions {first + 1} and {last + 1}")
+        raise RuntimeError(
+            f"flatten: the ragged dimension {r} stands between the dimensions {first + 1} and {last + 1}"
+        )
     return x.with_values(x._values.flatten(first, last), r - (last - first if last < r - 1 else 0))
 
 
 @rule("expand", "expand_as")
 def expand(function, x, *sizes):
     """Inner dimensions of size 1 repeated."""
-    given = list(sizes[0].shape if isinstance(sizes[0], Tensor) else sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes)
+    given = list(
+        sizes[0].shape
+        if isinstance(sizes[0], Tensor)
+        else sizes[0]
+        if len(sizes) == 1 and not isinstance(sizes[0], int)
+        else sizes
+    )
     if not isinstance(x, NestedTensor):  # a dense tensor like a nested one
         pattern = sizes[0]
         ones = pattern._values.new_ones(pattern._values.shape, dtype=x.dtype)
         return pattern.with_values(along_sequences("expand_as", x, pattern) * ones)
     r = x._ragged_idx
     if len(given) != x.dim():
-        raise RuntimeError(f"expand: {len(given)} sizes for a nested tensor of {x.dim()} dimensions")
+        raise RuntimeError(
+            f"expand: {len(given)} sizes for a nested tensor of {x.dim()} dimensions"
+        )
     inner = [*given[1:r], x._values.shape[r - 1], *given[r + 1 :]]
     return x.with_values(x._values.expand(inner))
 
@@ -594,7 +797,11 @@ def grad(function, outputs, inputs, grad_outputs=None, **kwargs):
 def attribute(function, x):
     """A property of the values, such as data."""
     result = function(x._values)
-    return x.with_values(result) if isinstance(result, Tensor) and result.shape == x._values.shape else result
+    return (
+        x.with_values(result)
+        if isinstance(result, Tensor) and result.shape == x._values.shape
+        else result
+    )
 
 
 @rule("to_padded_tensor")
@@ -603,7 +810,9 @@ def to_padded_tensor(function, x, padding, output_size=None):
     width = None
     if output_size is not None:
         if len(output_size) != x.dim():
-            raise RuntimeError(f"to_padded_tensor: output_size {tuple(output_size)} must have {x.dim()} numbers")
+            raise RuntimeError(
+                f"to_padded_tensor: output_size {tuple(output_size)} must have {x.dim()} numbers"
+            )
         width = output_size[x._ragged_idx]
         if width < x.longest():
             raise RuntimeError(

@@ -277,7 +277,9 @@ class NestedTensor(Tensor):
 
     def numpy(self, *, force=False):
         """An error: NumPy has no such arrays."""
-        raise TypeError("numpy: a nested tensor is no array; use to_padded_tensor() first, or unbind()")
+        raise TypeError(
+            "numpy: a nested tensor is no array; use to_padded_tensor() first, or unbind()"
+        )
 
     def __array__(self, dtype=None, copy=None):
         return self.numpy()

@@ -98,7 +98,7 @@ class SGD(Optimizer):
 
     def update_group(self, group):
         if takes_part():
-            group = self.update_sparse(group)
+            group = self._update_sparse(group)
         if group["differentiable"]:
             for param in group["params"]:
                 if param.grad is not None:
@@ -122,8 +122,7 @@ class SGD(Optimizer):
         for param, velocity in zip(first, velocities, strict=True):
             state[param]["momentum_buffer"] = velocity
 
-
-    def update_sparse(self, group):
+    def _update_sparse(self, group):
         """Take the step for the parameters with sparse gradients; return the group without them."""
         found = [param for param in group["params"] if has_sparse_gradient(param)]
         if not found:

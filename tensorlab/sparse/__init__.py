@@ -5,7 +5,7 @@ dense one. The products here have gradients that are sparse where the matrix is.
 """
 
 from tensorlab import _missing, _planned
-from tensorlab.sparse import conversion, copying, pointwise, products, reductions, shapes  # noqa: F401
+from tensorlab.sparse import conversion, copying, pointwise, products, reductions, shapes
 from tensorlab.sparse.checks import check_sparse_tensor_invariants
 from tensorlab.sparse.creation import spdiags
 from tensorlab.sparse.functions import (

@@ -6,6 +6,8 @@ gradient is held at the same places.
 
 from tensorlab.autograd.function import Function
 from tensorlab.sparse import forms
+from tensorlab.sparse.products import sampled, times_dense
+from tensorlab.sparse.sums import sum_coo, wrapped_dims
 from tensorlab.sparse.tensors import BLOCKED, SparseCompressedTensor, SparseCooTensor, SparseTensor
 
 
@@ -165,7 +167,13 @@ def sparse_at(x, pattern):
     """The elements of a sparse tensor at the places of another one; 0 where it holds none."""
     mask = forms.as_coo(pattern.alias())
     values = forms.look_up(forms.coalesced(forms.as_coo(x)), mask)
-    return pattern.with_values(values.reshape((*pattern._parts.values.shape[:1], *values.shape[1:]) if pattern.is_sparse else pattern._parts.values.shape))
+    return pattern.with_values(
+        values.reshape(
+            (*pattern._parts.values.shape[:1], *values.shape[1:])
+            if pattern.is_sparse
+            else pattern._parts.values.shape
+        )
+    )
 
 
 class SparseProduct(Function):
@@ -177,8 +185,6 @@ class SparseProduct(Function):
     def forward(ctx, sparse, dense, input, beta, alpha):
         ctx.save_for_backward(sparse, dense)
         ctx.factors, ctx.shape = (beta, alpha), None if input is None else input.shape
-        from tensorlab.sparse.products import times_dense
-
         product = times_dense(sparse, dense)
         if alpha != 1:
             product = product * alpha
@@ -205,7 +211,7 @@ class SampledProduct(Function):
     def forward(ctx, pattern, first, second):
         ctx.save_for_backward(first, second)
         ctx.pattern = pattern.detach()
-        return pattern.with_values(sampled_values(ctx.pattern, first, second))
+        return pattern.with_values(sampled(ctx.pattern, first, second))
 
     @staticmethod
     def backward(ctx, grad):
@@ -217,13 +223,6 @@ class SampledProduct(Function):
         return None, of_first, of_second
 
 
-def sampled_values(pattern, first, second):
-    """The elements of a product at the places of a sparse tensor."""
-    from tensorlab.sparse.products import sampled
-
-    return sampled(pattern, first, second)
-
-
 class SparseSum(Function):
     """The sum over some dimensions of a tensor of layout sparse_coo; its gradient is held where the
     tensor holds elements.
@@ -231,8 +230,6 @@ class SparseSum(Function):
 
     @staticmethod
     def forward(ctx, x, dim):
-        from tensorlab.sparse.reductions import sum_coo, wrapped_dims
-
         ctx.dims, ctx.pattern = wrapped_dims(x, dim), forms.coalesced(x).detach()
         return sum_coo(ctx.pattern, ctx.dims, False, None)
 

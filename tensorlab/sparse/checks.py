@@ -1,5 +1,7 @@
 """What must hold of indices and values, and who asks for it to be checked."""
 
+import functools
+
 from tensorlab.errors import ShapeError
 from tensorlab.sparse.tensors import BLOCKED, COMPRESSED_DIM
 
@@ -47,8 +49,6 @@ class check_sparse_tensor_invariants:
         check_sparse_tensor_invariants.state = self.saved.pop()
 
     def __call__(self, function):
-        import functools
-
         @functools.wraps(function)
         def checked(*args, **kwargs):
             with type(self)(self.wanted):
@@ -95,19 +95,16 @@ def check_range(where, what, indices, length):
     low, high = int(indices.min()), int(indices.max())
     if low < 0:
         at = int((indices < 0).nonzero()[0, -1])
-        raise IndexOutside(
+        raise RuntimeError(
             f"{where}: found negative index {int(indices.flatten()[at])} for {what}, at position {at}; "
             f"indices count from 0"
         )
     if high >= length:
         at = int((indices >= length).nonzero()[0, -1])
-        raise IndexOutside(
+        raise RuntimeError(
             f"{where}: size is inconsistent with indices: for {what}, size is {length} but found "
             f"index {high}, first at position {at}; leave size= out to take it from the indices"
         )
-
-
-IndexOutside = RuntimeError
 
 
 # ---------------------------------------------------------------- compressed layouts
@@ -136,7 +133,10 @@ def check_shapes(where, layout, compressed, plain, values, size):
             f"{where}: plain_indices have {plain.shape[batch]} elements, and values "
             f"{values.shape[batch]}; expected the same number"
         )
-    if compressed.dtype != plain.dtype or str(compressed.dtype).rpartition(".")[2] not in ("int32", "int64"):
+    if compressed.dtype != plain.dtype or str(compressed.dtype).rpartition(".")[2] not in (
+        "int32",
+        "int64",
+    ):
         raise RuntimeError(
             f"{where}: compressed_indices and plain_indices must both be int32 or both int64, but "
             f"are {compressed.dtype} and {plain.dtype}"
@@ -150,7 +150,10 @@ def check_shapes(where, layout, compressed, plain, values, size):
             f"batch, 2 of the matrix and {dense} dense ones"
         )
     if tuple(size[:batch]) != tuple(compressed.shape[:batch]):
-        raise ShapeError(f"{where}: the batch of size {tuple(size)} differs from that of the indices, {tuple(compressed.shape[:batch])}")
+        raise ShapeError(
+            f"{where}: the batch of size {tuple(size)} differs from that of the indices, "
+            f"{tuple(compressed.shape[:batch])}"
+        )
     block = tuple(values.shape[batch + 1 : batch + 3]) if blocks else (1, 1)
     matrix = size[batch : batch + 2]
     if any(length % one if one else length for length, one in zip(matrix, block, strict=True)):
@@ -178,13 +181,23 @@ def check_compressed(where, layout, compressed, plain, values, size):
     nnz = plain.shape[-1]
     axis = ("row", "column")[dim]
     for number, (starts, inner) in enumerate(
-        zip(compressed.reshape(-1, compressed.shape[-1]), plain.reshape(-1, nnz) if nnz else [plain.reshape(-1)] * max(compressed[..., 0].numel(), 1), strict=True)
+        zip(
+            compressed.reshape(-1, compressed.shape[-1]),
+            plain.reshape(-1, nnz)
+            if nnz
+            else [plain.reshape(-1)] * max(compressed[..., 0].numel(), 1),
+            strict=True,
+        )
     ):
         of = f" of matrix {number}" if batch else ""
         if int(starts[0]) != 0:
-            raise RuntimeError(f"{where}: compressed_indices{of} must begin with 0, not {int(starts[0])}")
+            raise RuntimeError(
+                f"{where}: compressed_indices{of} must begin with 0, not {int(starts[0])}"
+            )
         if int(starts[-1]) != nnz:
-            raise RuntimeError(f"{where}: compressed_indices{of} must end with nnz = {nnz}, not {int(starts[-1])}")
+            raise RuntimeError(
+                f"{where}: compressed_indices{of} must end with nnz = {nnz}, not {int(starts[-1])}"
+            )
         steps = starts[1:] - starts[:-1]
         if bool((steps < 0).any()):
             at = int((steps < 0).nonzero()[0, 0])

@@ -55,7 +55,9 @@ def copy_(func, x, src, non_blocking=False):
             "copy_() between dense and sparse Tensors is not implemented! Use x.copy_(y.to_sparse())"
         )
     same = src.alias() if src.layout == x.layout else forms.like(forms.as_coo(src.alias()), x)
-    return x.assign(with_parts(same, lambda one: one.to(x.dtype, copy=True), lambda one: one.clone()))
+    return x.assign(
+        with_parts(same, lambda one: one.to(x.dtype, copy=True), lambda one: one.clone())
+    )
 
 
 @rule("zero_")
@@ -79,11 +81,17 @@ def nothing_like(x, size=None, dtype=None):
 
 
 @rule("zeros_like", "empty_like")
-def zeros_like(func, x, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
+def zeros_like(
+    func, x, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None
+):
     """A tensor of the same layout that holds nothing; or a dense one, if that is asked for."""
     if layout is not None and layout != x.layout:
         made = x._parts.values.new_zeros(tuple(x.shape), dtype=dtype)
-        return made if str(layout).endswith("strided") else forms.in_layout(forms.dense_to_coo(made), layout)
+        return (
+            made
+            if str(layout).endswith("strided")
+            else forms.in_layout(forms.dense_to_coo(made), layout)
+        )
     return nothing_like(x, dtype=dtype)
 
 
@@ -108,4 +116,3 @@ def filled_like(func, x, *args, **kwargs):
 def is_same_size(func, x, y):
     """Whether two tensors have one shape."""
     return tuple(x.shape) == tuple(y.shape)
-

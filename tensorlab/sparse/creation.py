@@ -10,6 +10,7 @@ from tensorlab.ops.joining import stack
 from tensorlab.ops.ranges import arange
 from tensorlab.sparse import checks
 from tensorlab.sparse.autograd import MakeCompressed, MakeCoo
+from tensorlab.sparse.forms import flat_indices
 from tensorlab.sparse.tensors import BLOCKED, COMPRESSED_DIM
 
 int64 = BY_NAME["int64"]
@@ -32,7 +33,11 @@ def finished(made, requires_grad, values):
 
 def wants_check(check_invariants):
     """Whether a tensor is to be checked: as the caller says, or else as the block says."""
-    return checks.check_sparse_tensor_invariants.state if check_invariants is None else check_invariants
+    return (
+        checks.check_sparse_tensor_invariants.state
+        if check_invariants is None
+        else check_invariants
+    )
 
 
 def sparse_coo_tensor(
@@ -104,8 +109,6 @@ def sparse_coo_tensor(
 
 def check_order(where, indices, size):
     """Raise unless indices rise."""
-    from tensorlab.sparse.forms import flat_indices
-
     if indices.shape[0] == 0 or indices.shape[1] < 2:
         return
     flat = flat_indices(indices, size[: indices.shape[0]])

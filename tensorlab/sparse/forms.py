@@ -3,6 +3,7 @@
 import math
 
 from tensorlab._core.device import sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from tensorlab._core.dispatch.operands import result_type
 from tensorlab._core.dtypes import BY_NAME
 from tensorlab.ops.creation import empty, zeros
 from tensorlab.ops.histograms import bincount
@@ -10,7 +11,6 @@ from tensorlab.ops.indexing.nonzero import nonzero
 from tensorlab.ops.joining import cat, stack
 from tensorlab.ops.ranges import arange
 from tensorlab.ops.searching import searchsorted
-from tensorlab._core.dispatch.operands import result_type
 from tensorlab.ops.uniques import unique
 from tensorlab.sparse.tensors import (
     BLOCKED,
@@ -18,7 +18,6 @@ from tensorlab.sparse.tensors import (
     SparseCompressedTensor,
     SparseCooTensor,
 )
-
 
 BOOL, int64 = BY_NAME["bool"], BY_NAME["int64"]
 
@@ -95,7 +94,9 @@ def add_to_dense(out, x, alpha=1):
     if held.values.shape[0] == 0:
         return out
     rows = out.view(math.prod(x.shape[:n]), *x.shape[n:])
-    flat = flat_indices(held.indices, x.shape[:n]) if n else zeros(held.values.shape[0], dtype=int64)
+    flat = (
+        flat_indices(held.indices, x.shape[:n]) if n else zeros(held.values.shape[0], dtype=int64)
+    )
     rows.index_add_(0, flat, held.values.to(out.dtype), alpha=alpha)
     return out
 
@@ -105,9 +106,15 @@ def to_dense(x):
     if not x.is_sparse:
         x = compressed_to_coo(x)
     out = zeros(tuple(x.shape), dtype=x.dtype, device=x.device)
-    if x.dtype.is_floating_point or x.dtype != BOOL:
+    if x.dtype != BOOL:
         return add_to_dense(out, x)
-    return add_to_dense(out.to(int64), SparseCooTensor(x._parts.indices, x._parts.values.to(int64), tuple(x.shape))) != 0
+    return (
+        add_to_dense(
+            out.to(int64),
+            SparseCooTensor(x._parts.indices, x._parts.values.to(int64), tuple(x.shape)),
+        )
+        != 0
+    )
 
 
 def gather_values(dense, x):
@@ -165,7 +172,10 @@ def coo_to_compressed(x, layout, blocksize=None):
     dim = COMPRESSED_DIM[layout]
     values = x._parts.values
     if dim == 1:
-        key = flat_indices(cat([first, stack(matrix[::-1])]), (*x.shape[:batch], x.shape[batch + 1], x.shape[batch]))
+        key = flat_indices(
+            cat([first, stack(matrix[::-1])]),
+            (*x.shape[:batch], x.shape[batch + 1], x.shape[batch]),
+        )
         order = key.argsort(stable=True)
         first, matrix, values = first[:, order], [one[order] for one in matrix], values[order]
     n, plain = x.shape[batch + dim], matrix[1 - dim]
@@ -201,9 +211,7 @@ def blocks_of(x, layout, block):
     grid = SparseCooTensor(unflat_indices(flat, sizes), values, (*sizes, *values.shape[1:]), True)
     plain_layout = sparse_csr if layout == sparse_bsr else sparse_csc
     made = coo_to_compressed(grid, plain_layout)._parts
-    return SparseCompressedTensor(
-        layout, made.compressed, made.plain, made.values, tuple(x.shape)
-    )
+    return SparseCompressedTensor(layout, made.compressed, made.plain, made.values, tuple(x.shape))
 
 
 def check_blocksize(size, block):
@@ -234,7 +242,10 @@ def like(x, other):
 # ---------------------------------------------------------------- two tensors
 def common_dtype(x, y):
     """The type of the result of an op with two tensors."""
-    return result_type(x._parts.values if hasattr(x, "_parts") else x, y._parts.values if hasattr(y, "_parts") else y)
+    return result_type(
+        x._parts.values if hasattr(x, "_parts") else x,
+        y._parts.values if hasattr(y, "_parts") else y,
+    )
 
 
 def places_in(x, y):

@@ -2,7 +2,7 @@
 
 from tensorlab._core.dtypes import BY_NAME
 from tensorlab.sparse import forms
-from tensorlab.sparse.autograd import SampledProduct, SparseProduct, SparseSum
+from tensorlab.sparse.autograd import SampledProduct, SparseProduct, SparseSum, like_pattern
 from tensorlab.sparse.products import check_matrices
 from tensorlab.sparse.reductions import Softmax
 from tensorlab.sparse.tensors import SparseTensor
@@ -205,11 +205,13 @@ def as_sparse_gradcheck(gradcheck):
     >>> check(lambda x: x.to_dense(), x)
     True
     """
-    from tensorlab.sparse.autograd import like_pattern
 
     def check(function, inputs, **kwargs):
         given = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
-        patterns = [forms.coalesced(one.alias()) if isinstance(one, SparseTensor) and one.is_sparse else one for one in given]
+        patterns = [
+            forms.coalesced(one.alias()) if isinstance(one, SparseTensor) and one.is_sparse else one
+            for one in given
+        ]
         leaves = [
             pattern._parts.values.detach().clone().requires_grad_(one.requires_grad)
             if isinstance(one, SparseTensor)

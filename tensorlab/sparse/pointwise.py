@@ -5,15 +5,54 @@ import numbers
 from tensorlab._core.dispatch.overrides import is_engine_calling
 from tensorlab._tensor import Tensor
 from tensorlab.ops.joining import cat
-from tensorlab.ops.searching import searchsorted
+from tensorlab.ops.meshgrid import broadcast_shapes
 from tensorlab.sparse import forms
+from tensorlab.sparse.autograd import sparse_at, take_values
+from tensorlab.sparse.shapes import expand_coo
 from tensorlab.sparse.tensors import SparseCooTensor, SparseTensor, in_formula, rule, write
 
 # f(0) = 0: what isn't held stays so
-KEEPING_ZERO = """abs asin asinh atan atanh ceil deg2rad erf erfinv expm1 floor frac isinf isnan isneginf
-isposinf log1p nan_to_num rad2deg relu round sgn sign signbit sin sinh sqrt square tan tanh trunc
-leaky_relu hardshrink softshrink angle round_decimals pow_3 pow_half""".split()
-LINEAR = "neg positive".split()  # f(x + y) = f(x) + f(y): the tensor need not be coalesced
+KEEPING_ZERO = [
+    "abs",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "ceil",
+    "deg2rad",
+    "erf",
+    "erfinv",
+    "expm1",
+    "floor",
+    "frac",
+    "isinf",
+    "isnan",
+    "isneginf",
+    "isposinf",
+    "log1p",
+    "nan_to_num",
+    "rad2deg",
+    "relu",
+    "round",
+    "sgn",
+    "sign",
+    "signbit",
+    "sin",
+    "sinh",
+    "sqrt",
+    "square",
+    "tan",
+    "tanh",
+    "trunc",
+    "leaky_relu",
+    "hardshrink",
+    "softshrink",
+    "angle",
+    "round_decimals",
+    "pow_3",
+    "pow_half",
+]
+LINEAR = ["neg", "positive"]  # f(x + y) = f(x) + f(y): the tensor need not be coalesced
 
 
 @rule(*KEEPING_ZERO)
@@ -30,7 +69,14 @@ def linear(func, x, *args, **kwargs):
     return x.with_values(func(x._parts.values, *args, **kwargs))
 
 
-@rule("relu_backward", "tanh_backward", "threshold_backward", "leaky_relu_backward", "hardtanh_backward", "sigmoid_backward")
+@rule(
+    "relu_backward",
+    "tanh_backward",
+    "threshold_backward",
+    "leaky_relu_backward",
+    "hardtanh_backward",
+    "sigmoid_backward",
+)
 def derivative(func, *args, **kwargs):
     """The formula of a derivative, which is done with elements held at the same places."""
     pattern = next(one for one in args if isinstance(one, SparseTensor))
@@ -47,8 +93,6 @@ def derivative(func, *args, **kwargs):
 
 def values_at(x, pattern):
     """The elements of a tensor, sparse or dense, at the places of a sparse one."""
-    from tensorlab.sparse.autograd import sparse_at, take_values
-
     if not isinstance(x, SparseTensor):
         return take_values(x.expand(pattern.shape), pattern)
     if x._parts is pattern._parts:
@@ -71,7 +115,9 @@ def power(func, x, exponent):
 
 def is_number(x):
     """Whether an operand is one number."""
-    return isinstance(x, numbers.Number) or (isinstance(x, Tensor) and x.dim() == 0 and not isinstance(x, SparseTensor))
+    return isinstance(x, numbers.Number) or (
+        isinstance(x, Tensor) and x.dim() == 0 and not isinstance(x, SparseTensor)
+    )
 
 
 # ---------------------------------------------------------------- products
@@ -109,11 +155,15 @@ def multiply_sparse(func, x, y):
     if x.shape != y.shape:
         x, y = broadcast_together(x, y)
     if x.is_sparse is not y.is_sparse or x.layout != y.layout:
-        return forms.like(multiply_sparse(func, forms.as_coo(x.alias()), forms.as_coo(y.alias())), x)
+        return forms.like(
+            multiply_sparse(func, forms.as_coo(x.alias()), forms.as_coo(y.alias())), x
+        )
     if not x.is_sparse:
         if same_places(x, y):
             return x.with_values(func(x._parts.values, y._parts.values))
-        return forms.like(multiply_sparse(func, forms.as_coo(x.alias()), forms.as_coo(y.alias())), x)
+        return forms.like(
+            multiply_sparse(func, forms.as_coo(x.alias()), forms.as_coo(y.alias())), x
+        )
     first, second = forms.coalesced(x), forms.coalesced(y)
     if first.sparse_dim() != second.sparse_dim():
         raise RuntimeError(
@@ -128,9 +178,6 @@ def multiply_sparse(func, x, y):
 
 def broadcast_together(x, y):
     """Two sparse tensors, expanded to the shape of both."""
-    from tensorlab.ops.meshgrid import broadcast_shapes
-    from tensorlab.sparse.shapes import expand_coo
-
     shape = broadcast_shapes(tuple(x.shape), tuple(y.shape))
     return [expand_coo(forms.as_coo(one.alias()), shape) for one in (x, y)]
 
@@ -141,7 +188,9 @@ def same_places(x, y):
     if one.plain.shape != other.plain.shape:
         return False
     is_shared = one.compressed is other.compressed and one.plain is other.plain
-    return is_shared or bool((one.compressed == other.compressed).all() and (one.plain == other.plain).all())
+    return is_shared or bool(
+        (one.compressed == other.compressed).all() and (one.plain == other.plain).all()
+    )
 
 
 @rule("div", "true_divide", "floor_divide", "div_mode", "remainder", "fmod")
@@ -185,7 +234,11 @@ def add(func, x, y, alpha=1):
     if dense is y:
         out = dense.to(dtype) * alpha
         return forms.add_to_dense(out.contiguous(), forms.as_coo(sparse.alias()))
-    out = dense.to(dtype).clone(memory_format="contiguous") if dense.dtype == dtype else dense.to(dtype).contiguous()
+    out = (
+        dense.to(dtype).clone(memory_format="contiguous")
+        if dense.dtype == dtype
+        else dense.to(dtype).contiguous()
+    )
     return forms.add_to_dense(out, forms.as_coo(sparse.alias()), alpha)
 
 

@@ -1,10 +1,11 @@
 """Rules of matrix products."""
 
-from tensorlab._core.device import sparse_coo, sparse_csc, sparse_csr
+from tensorlab._core.device import sparse_csc, sparse_csr
 from tensorlab._core.dtypes import BY_NAME
+from tensorlab._core.interop.arrays import from_numpy
 from tensorlab.errors import ShapeError
 from tensorlab.ops.creation import zeros
-from tensorlab.ops.joining import cat, stack
+from tensorlab.ops.joining import stack
 from tensorlab.ops.sparse.products import can_multiply, rows_times_dense
 from tensorlab.sparse import forms
 from tensorlab.sparse.tensors import (
@@ -94,9 +95,9 @@ def times_sparse(x, y):
     made = in_scipy(x) @ in_scipy(y)
     made.sum_duplicates()
     made.sort_indices()
-    from tensorlab._core.interop.arrays import from_numpy
-
-    compressed, plain = (from_numpy(one).to(BY_NAME["int64"]) for one in (made.indptr, made.indices))
+    compressed, plain = (
+        from_numpy(one).to(BY_NAME["int64"]) for one in (made.indptr, made.indices)
+    )
     result = SparseCompressedTensor(
         sparse_csr, compressed, plain, from_numpy(made.data), (x.shape[0], y.shape[1])
     )

@@ -3,25 +3,13 @@
 from tensorlab.autograd.function import Function
 from tensorlab.ops.creation import full
 from tensorlab.sparse import forms
-from tensorlab.sparse.tensors import SparseCooTensor, rule
-
-
-def wrapped_dims(x, dim):
-    """Dimensions as numbers from 0, without repetition; all of them for None."""
-    if dim is None:
-        return list(range(x.dim()))
-    given = [dim] if isinstance(dim, int) else list(dim)
-    for one in given:
-        if not -x.dim() <= one < x.dim():
-            raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-x.dim()}, {x.dim() - 1}], "
-                f"but got {one})"
-            )
-    return sorted({one % x.dim() for one in given}) or list(range(x.dim()))
+from tensorlab.sparse.autograd import values_of_gradient
+from tensorlab.sparse.sums import sum_coo, wrapped_dims
+from tensorlab.sparse.tensors import rule
 
 
 @rule("sum")
-def sum(func, x, dim=None, keepdim=False, *, dtype=None):
+def total(func, x, dim=None, keepdim=False, *, dtype=None):
     """A sum: dense if no sparse dimension is left, else of layout sparse_coo."""
     dims = wrapped_dims(x, dim)
     coo = forms.as_coo(x.alias())
@@ -31,36 +19,8 @@ def sum(func, x, dim=None, keepdim=False, *, dtype=None):
     return result
 
 
-def sum_coo(x, dims, keepdim, dtype):
-    """The sum over some dimensions of a tensor of layout sparse_coo."""
-    n = x.sparse_dim()
-    values = x._parts.values
-    dense_dims = [d - n + 1 for d in dims if d >= n]
-    left = [d for d in range(n) if d not in dims]
-    if dtype is not None:
-        values = values.to(dtype)
-    if dense_dims:
-        values = values.sum(dense_dims, keepdim=keepdim)
-    size = [1 if d in dims else s for d, s in enumerate(x.shape) if keepdim or d not in dims]
-    if not left:
-        total = values.sum(0)
-        return total.view(size) if keepdim else total
-    if not values.dtype.is_floating_point:
-        values = values.to(forms.int64)
-    indices = x._parts.indices
-    if keepdim:
-        indices = indices.clone()
-        for d in dims:
-            if d < n:
-                indices[d] = 0
-    else:
-        indices = indices[left]
-    made = SparseCooTensor(indices, values, size)
-    return forms.coalesced(made)
-
-
 @rule("any")
-def any(func, x, dim=None, keepdim=False):
+def any_rule(func, x, dim=None, keepdim=False):
     """Whether an element is not 0."""
     if dim is not None and len(wrapped_dims(x, dim)) < x.dim():
         raise NotImplementedError("any: over all dimensions only; use to_dense() for some")
@@ -71,7 +31,9 @@ def any(func, x, dim=None, keepdim=False):
 def norm(func, x, ord=2, dim=None, keepdim=False, *, dtype=None):
     """The norm of all elements: what isn't held adds nothing."""
     if dim is not None and len(wrapped_dims(x, dim)) < x.dim():
-        raise RuntimeError("norm: the norm of a sparse tensor is over all dimensions; use to_dense()")
+        raise RuntimeError(
+            "norm: the norm of a sparse tensor is over all dimensions; use to_dense()"
+        )
     values = forms.coalesced(x)._parts.values if x.is_sparse else x._parts.values
     if not ord > 0:
         raise RuntimeError(f"norm: of order {ord}, what isn't held counts too; use to_dense()")
@@ -100,8 +62,6 @@ class Softmax(Function):
 
     @staticmethod
     def backward(ctx, grad):
-        from tensorlab.sparse.autograd import values_of_gradient
-
         out, out_values = ctx.pattern, ctx.pattern._parts.values
         g = values_of_gradient(grad, out)
         weighted = g if ctx.is_log else g * out_values

@@ -5,7 +5,6 @@ import math
 from tensorlab._core.device import sparse_csc, sparse_csr
 from tensorlab._tensor import Tensor
 from tensorlab.ops.joining import cat as join
-from tensorlab.ops.joining import stack as stack_dense
 from tensorlab.ops.ranges import arange
 from tensorlab.sparse import forms
 from tensorlab.sparse.products import transposed
@@ -83,7 +82,9 @@ def unsqueeze(func, x, dim):
     n, held = coo.sparse_dim(), coo._parts
     size = [*x.shape[:dim], 1, *x.shape[dim:]]
     if dim > n:
-        return SparseCooTensor(held.indices, held.values.unsqueeze(dim - n + 1), size, held.is_coalesced)
+        return SparseCooTensor(
+            held.indices, held.values.unsqueeze(dim - n + 1), size, held.is_coalesced
+        )
     zeros = held.indices.new_zeros((1, held.values.shape[0]))
     indices = join([held.indices[:dim], zeros, held.indices[dim:]])
     return SparseCooTensor(indices, held.values, size, held.is_coalesced)
@@ -130,7 +131,9 @@ def expand_coo(x, shape):
         )
     held = x._parts
     values = held.values.expand(held.values.shape[0], *shape[n:])
-    return SparseCooTensor(held.indices, values, [*x.shape[:n], *values.shape[1:]], held.is_coalesced)
+    return SparseCooTensor(
+        held.indices, values, [*x.shape[:n], *values.shape[1:]], held.is_coalesced
+    )
 
 
 @rule("expand")
@@ -175,7 +178,9 @@ def select(func, x, dim, index):
     n, held = coo.sparse_dim(), coo._parts
     left = [*x.shape[:dim], *x.shape[dim + 1 :]]
     if dim >= n:
-        return SparseCooTensor(held.indices, held.values.select(dim - n + 1, index), left, held.is_coalesced)
+        return SparseCooTensor(
+            held.indices, held.values.select(dim - n + 1, index), left, held.is_coalesced
+        )
     where = (held.indices[dim] == index).nonzero().flatten()
     values = held.values[where]
     if n == 1:
@@ -216,13 +221,17 @@ def index_select(func, x, dim, index):
     size = x.shape[dim]
     if index.numel() and (int(index.min()) < -size or int(index.max()) >= size):
         wrong = next(one for one in index.tolist() if not -size <= one < size)
-        raise IndexError(f"index_select: index {wrong} is out of range for dimension {dim} with size {size}")
+        raise IndexError(
+            f"index_select: index {wrong} is out of range for dimension {dim} with size {size}"
+        )
     index = index.where(index >= 0, index + size)
     coo = coo_of(x)
     n, held = coo.sparse_dim(), coo._parts
     left = [*x.shape[:dim], index.numel(), *x.shape[dim + 1 :]]
     if dim >= n:
-        return SparseCooTensor(held.indices, held.values.index_select(dim - n + 1, index), left, held.is_coalesced)
+        return SparseCooTensor(
+            held.indices, held.values.index_select(dim - n + 1, index), left, held.is_coalesced
+        )
     order = index.argsort(stable=True)
     ranked, at = index[order], held.indices[dim].contiguous()
     first = forms.searchsorted(ranked, at)
@@ -240,7 +249,9 @@ def index_select(func, x, dim, index):
 def cat(func, tensors, dim=0):
     """Tensors one after the other along a dimension."""
     if not all(isinstance(one, SparseTensor) for one in tensors):
-        raise RuntimeError("cat: all tensors must be sparse, or all dense; use to_sparse() or to_dense()")
+        raise RuntimeError(
+            "cat: all tensors must be sparse, or all dense; use to_sparse() or to_dense()"
+        )
     first = tensors[0]
     dim = wrap(first, dim)
     all_coo = [coo_of(one) for one in tensors]
@@ -262,9 +273,13 @@ def cat(func, tensors, dim=0):
             indices.append(moved)
             values.append(held.values)
         else:
-            before = held.values.new_zeros((held.values.shape[0], *first.shape[n:dim], start, *first.shape[dim + 1 :]))
+            before = held.values.new_zeros(
+                (held.values.shape[0], *first.shape[n:dim], start, *first.shape[dim + 1 :])
+            )
             rest = size[dim] - start - one.shape[dim]
-            after = held.values.new_zeros((held.values.shape[0], *first.shape[n:dim], rest, *first.shape[dim + 1 :]))
+            after = held.values.new_zeros(
+                (held.values.shape[0], *first.shape[n:dim], rest, *first.shape[dim + 1 :])
+            )
             indices.append(held.indices)
             values.append(join([before, held.values, after], dim - n + 1))
         start += one.shape[dim]
@@ -276,7 +291,9 @@ def cat(func, tensors, dim=0):
 def stack(func, tensors, dim=0):
     """Tensors of one shape along a new dimension."""
     if not all(isinstance(one, SparseTensor) for one in tensors):
-        raise RuntimeError("stack: all tensors must be sparse, or all dense; use to_sparse() or to_dense()")
+        raise RuntimeError(
+            "stack: all tensors must be sparse, or all dense; use to_sparse() or to_dense()"
+        )
     return cat(func, [unsqueeze(func, one, dim) for one in tensors], dim)
 
 
@@ -299,9 +316,15 @@ def getitem(func, x, index=()):
                 result = slice_rule(func, result, dim, one.start, one.stop, one.step or 1)
             dim += 1
         elif isinstance(one, int):
-            result = result.select(dim, one) if not isinstance(result, SparseTensor) else select(func, result, dim, one)
+            result = (
+                result.select(dim, one)
+                if not isinstance(result, SparseTensor)
+                else select(func, result, dim, one)
+            )
         elif isinstance(one, (Tensor, list)):
-            result = index_select(func, result, dim, one if isinstance(one, Tensor) else arange(0).new_tensor(one))
+            result = index_select(
+                func, result, dim, one if isinstance(one, Tensor) else arange(0).new_tensor(one)
+            )
             dim += 1
         else:
             raise IndexError(f"a sparse tensor can't be indexed with {one!r}")

@@ -160,7 +160,9 @@ def in_formula(func, args, kwargs):
     """A call that the formula of a derivative makes of an op without a rule, such as cos for that of
     sin: computed with all elements, and dense.
     """
-    return func(*[one.all_elements() if isinstance(one, SparseTensor) else one for one in args], **kwargs)
+    return func(
+        *[one.all_elements() if isinstance(one, SparseTensor) else one for one in args], **kwargs
+    )
 
 
 def write(target, result):
@@ -290,9 +292,7 @@ class SparseCompressedTensor(SparseTensor):
     def with_values(self, values):
         """A tensor with other values at the same places."""
         held = self._parts
-        return SparseCompressedTensor(
-            self._layout, held.compressed, held.plain, values, self.shape
-        )
+        return SparseCompressedTensor(self._layout, held.compressed, held.plain, values, self.shape)
 
     def __reduce_ex__(self, protocol):
         held = self._parts
