@@ -12,12 +12,13 @@ from tensorlab._core.dtypes cimport NO_DTYPE, default_float, dtype_code, dtype_o
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, ssize
 from tensorlab._core.tensor cimport TensorBase, pending_tensor
 from tensorlab.ops.factories cimport (
-    apply_flags, check_layout, check_out, device_beside, device_or_default, dtype_beside,
+    apply_flags, check_layout, check_like_layout, check_out, device_beside, device_or_default, dtype_beside,
     dtype_or_default, factory_sizes, given_size, factory_result, like_result, place_beside,
     read_number, start_out, strided_result
 )
 from tensorlab.ops.filling cimport FILL_, ZERO_, check_number, fill_number, fill_zero
 from tensorlab.ops.memory_formats cimport format_strides
+from tensorlab.ops.sparse.methods cimport empty_sparse, is_sparse_layout
 
 from tensorlab._core.dispatch.op import LEAVES_MEMORY
 from tensorlab.errors import ShapeError
@@ -65,6 +66,8 @@ def empty(*sizes, size=None, out=None, dtype=None, layout=None, device=None,
     tensorlab.Size([2, 3])
     """
     size = given_size(sizes, size, "empty")
+    if layout is not None and is_sparse_layout(layout):
+        return empty_sparse("empty", size, layout, dtype, device, requires_grad)
     check_layout(layout, "empty")
     if out is None:
         made = run_4(EMPTY, size, dtype_or_default(dtype), device_or_default(device),
@@ -98,6 +101,8 @@ def zeros(*sizes, size=None, out=None, dtype=None, layout=None, device=None,
     tensor([0., 0.])
     """
     size = given_size(sizes, size, "zeros")
+    if layout is not None and is_sparse_layout(layout):
+        return empty_sparse("zeros", size, layout, dtype, device, requires_grad)
     check_layout(layout, "zeros")
     if out is None:
         made = run_3(ZEROS, size, dtype_or_default(dtype), device_or_default(device))
@@ -303,7 +308,7 @@ def empty_like(TensorBase input not None, *, dtype=None, layout=None, device=Non
     ----------
     input : Tensor
     dtype : dtype, that of `input` if not given
-    layout : None or strided
+    layout : layout, that of `input` if not given
     device : "cpu", "meta" or None for that of `input`
     requires_grad : bool
     memory_format : preserve_format keeps the order of dimensions in memory
@@ -315,7 +320,12 @@ def empty_like(TensorBase input not None, *, dtype=None, layout=None, device=Non
     >>> tensorlab.empty_like(x).shape
     tensorlab.Size([2, 2])
     """
-    check_layout(layout, "empty_like")
+    if layout is not None and layout != input.layout:
+        if is_sparse_layout(layout):
+            return empty_sparse("empty_like", input, layout, dtype or input.dtype, device, requires_grad)
+        if input.keys:
+            return zeros(input.shape, dtype=dtype or input.dtype, device=device, layout=layout, requires_grad=requires_grad)
+    check_like_layout(input, layout, "empty_like")
     return apply_flags(run_4(EMPTY_LIKE, input, dtype, device, memory_format), requires_grad,
                        "empty_like")
 
@@ -329,7 +339,7 @@ def zeros_like(TensorBase input not None, *, dtype=None, layout=None, device=Non
     ----------
     input : Tensor
     dtype : dtype, that of `input` if not given
-    layout : None or strided
+    layout : layout, that of `input` if not given
     device : "cpu", "meta" or None for that of `input`
     requires_grad : bool
     memory_format : preserve_format keeps the order of dimensions in memory
@@ -342,7 +352,12 @@ def zeros_like(TensorBase input not None, *, dtype=None, layout=None, device=Non
     tensor([[0., 0.],
             [0., 0.]])
     """
-    check_layout(layout, "zeros_like")
+    if layout is not None and layout != input.layout:
+        if is_sparse_layout(layout):
+            return empty_sparse("zeros_like", input, layout, dtype or input.dtype, device, requires_grad)
+        if input.keys:
+            return zeros(input.shape, dtype=dtype or input.dtype, device=device, layout=layout, requires_grad=requires_grad)
+    check_like_layout(input, layout, "zeros_like")
     return apply_flags(run_4(ZEROS_LIKE, input, dtype, device, memory_format), requires_grad,
                        "zeros_like")
 
@@ -356,7 +371,7 @@ def ones_like(TensorBase input not None, *, dtype=None, layout=None, device=None
     ----------
     input : Tensor
     dtype : dtype, that of `input` if not given
-    layout : None or strided
+    layout : layout, that of `input` if not given
     device : "cpu", "meta" or None for that of `input`
     requires_grad : bool
     memory_format : preserve_format keeps the order of dimensions in memory
@@ -369,7 +384,7 @@ def ones_like(TensorBase input not None, *, dtype=None, layout=None, device=None
     tensor([[1, 1],
             [1, 1]])
     """
-    check_layout(layout, "ones_like")
+    check_like_layout(input, layout, "ones_like")
     return apply_flags(run_4(ONES_LIKE, input, dtype, device, memory_format), requires_grad,
                        "ones_like")
 
@@ -384,7 +399,7 @@ def full_like(TensorBase input not None, fill_value, *, dtype=None, layout=None,
     input : Tensor
     fill_value : number
     dtype : dtype, that of `input` if not given
-    layout : None or strided
+    layout : layout, that of `input` if not given
     device : "cpu", "meta" or None for that of `input`
     requires_grad : bool
     memory_format : preserve_format keeps the order of dimensions in memory
@@ -398,7 +413,7 @@ def full_like(TensorBase input not None, fill_value, *, dtype=None, layout=None,
             [7., 7.]])
     """
     cdef object value = read_number(fill_value, "fill_value", "full_like", False)
-    check_layout(layout, "full_like")
+    check_like_layout(input, layout, "full_like")
     return apply_flags(run_5(FULL_LIKE, input, value, dtype, device, memory_format),
                        requires_grad, "full_like")
 
@@ -469,7 +484,7 @@ def new_empty(TensorBase self not None, *sizes, size=None, dtype=None, layout=No
               bint requires_grad=False, pin_memory=False):
     """`empty` of the dtype of `self`."""
     size = given_size(sizes, size, "new_empty")
-    check_layout(layout, "new_empty")
+    check_like_layout(self, layout, "new_empty")
     return apply_flags(run_4(NEW_EMPTY, self, size, dtype, device), requires_grad, "new_empty")
 
 
@@ -492,7 +507,7 @@ def new_zeros(TensorBase self not None, *sizes, size=None, dtype=None, layout=No
     tensor([0., 0.])
     """
     size = given_size(sizes, size, "new_zeros")
-    check_layout(layout, "new_zeros")
+    check_like_layout(self, layout, "new_zeros")
     return apply_flags(run_4(NEW_ZEROS, self, size, dtype, device), requires_grad, "new_zeros")
 
 
@@ -515,7 +530,7 @@ def new_ones(TensorBase self not None, *sizes, size=None, dtype=None, layout=Non
     tensor([1., 1.])
     """
     size = given_size(sizes, size, "new_ones")
-    check_layout(layout, "new_ones")
+    check_like_layout(self, layout, "new_ones")
     return apply_flags(run_4(NEW_ONES, self, size, dtype, device), requires_grad, "new_ones")
 
 

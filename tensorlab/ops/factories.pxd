@@ -21,6 +21,8 @@ cdef inline object dtype_or_default(object dtype):
 cdef inline object device_or_default(object device):
     return default_device() if device is None and active_layers else device
 
+cdef int check_like_layout(TensorBase x, object layout, str where) except -1
+
 cdef inline int check_layout(object layout, str where) except -1:
     return 0 if layout is None else check_named_layout(layout, where)
 

@@ -59,9 +59,15 @@ cdef object read_number(object given, str name, str where, bint is_bound):
 
 
 cdef int check_named_layout(object layout, str where) except -1:
-    if layout is not strided_layout:
-        raise RuntimeError(f"{where}: every tensor is strided here; leave layout= out")
+    if layout != strided_layout:
+        raise RuntimeError(f"{where}: layout={layout!r} is not supported, the result is strided; "
+                           f"leave it out, and use to_sparse(layout=...) of the result")
     return 0
+
+
+cdef int check_like_layout(TensorBase x, object layout, str where) except -1:
+    """A new tensor like x may be asked for in the layout that x has."""
+    return 0 if layout is None or layout == x.layout else check_named_layout(layout, where)
 
 
 cdef object named_dtype(object dtype):

@@ -18,7 +18,7 @@ from tensorlab._core.tensor cimport (
     TensorBase, empty_like, empty_tensor, memory_of, result_beside
 )
 from tensorlab.ops.factories cimport (
-    apply_flags, check_layout, check_out, device_or_default, dtype_or_default, finish_factory,
+    apply_flags, check_layout, check_like_layout, check_out, device_or_default, dtype_or_default, finish_factory,
     given_size, out_options, factory_result, like_result, start_out, row_result
 )
 from tensorlab.ops.filling cimport check_number
@@ -295,7 +295,7 @@ def rand_like(TensorBase input not None, *, generator=None, dtype=None, layout=N
     >>> tensorlab.rand_like(x).shape
     tensorlab.Size([2, 2])
     """
-    check_layout(layout, "rand_like")
+    check_like_layout(input, layout, "rand_like")
     made = run_5(RAND_LIKE, input, generator, dtype, device, memory_format)
     return apply_flags(made, requires_grad, "rand_like")
 
@@ -321,7 +321,7 @@ def randn_like(TensorBase input not None, *, generator=None, dtype=None, layout=
     >>> tensorlab.randn_like(x, dtype=tensorlab.float64).dtype
     tensorlab.float64
     """
-    check_layout(layout, "randn_like")
+    check_like_layout(input, layout, "randn_like")
     made = run_5(RANDN_LIKE, input, generator, dtype, device, memory_format)
     return apply_flags(made, requires_grad, "randn_like")
 
@@ -334,7 +334,7 @@ def randint_like(TensorBase input not None, *bounds, low=None, high=None, genera
     low, high = integer_bounds(list(bounds), low, high, "randint_like")
     if not PyIndex_Check(high) or not PyIndex_Check(low):
         raise TypeError("randint_like: low and high must be ints, as in randint_like(x, 0, 10)")
-    check_layout(layout, "randint_like")
+    check_like_layout(input, layout, "randint_like")
     made = run_tuple(RANDINT_LIKE, (input, low, high, generator, dtype, device, memory_format))
     return apply_flags(made, requires_grad, "randint_like")
 

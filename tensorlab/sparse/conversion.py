@@ -1,9 +1,11 @@
 """Methods of sparse tensors through which gradients flow, and conversions between layouts."""
 
 from tensorlab._core.device import sparse_coo
+from tensorlab.ops.creation import zeros
 from tensorlab.ops.sparse.methods import set_makers
 from tensorlab.sparse import forms
 from tensorlab.sparse.autograd import Coalesce, SparseMask, ToDense, ToLayout, Values
+from tensorlab.sparse.copying import nothing_like
 from tensorlab.sparse.gradients import attach_gradient
 from tensorlab.sparse.tensors import (
     BLOCKED,
@@ -22,7 +24,28 @@ def in_other_layout(x, layout, blocksize, sparse_dim):
     return ToLayout.apply(x, layout, blocksize, sparse_dim)
 
 
-set_makers(in_other_layout, attach_gradient)
+def empty_sparse(where, size, layout, dtype, device, requires_grad):
+    """A tensor of a sparse layout that holds nothing; `size` may be a tensor of that size."""
+    if isinstance(size, SparseTensor):
+        block = size.blocksize() if layout in BLOCKED and size.layout in BLOCKED else None
+        made = forms.as_coo(nothing_like(size, dtype=dtype))
+        made = forms.in_layout(made, layout, block)
+        return made.requires_grad_() if requires_grad else made
+    size = getattr(size, "shape", size)
+    if layout in BLOCKED:
+        raise RuntimeError(f"{where}: layout {layout} needs the shape of a block; use to_sparse")
+    if layout != sparse_coo and len(size) != 2:
+        raise RuntimeError(
+            f"{where}: a tensor of layout {layout} is a matrix, and the size is {tuple(size)}"
+        )
+    values = zeros(0, dtype=dtype, device=device)
+    indices = zeros(len(size), 0, dtype=forms.int64, device=device)
+    made = SparseCooTensor(indices, values, tuple(size), True)
+    made = forms.in_layout(made, layout)
+    return made.requires_grad_() if requires_grad else made
+
+
+set_makers(in_other_layout, attach_gradient, empty_sparse)
 
 
 def method_of(cls):

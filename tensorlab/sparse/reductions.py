@@ -14,7 +14,8 @@ def total(func, x, dim=None, keepdim=False, *, dtype=None):
     dims = wrapped_dims(x, dim)
     coo = forms.as_coo(x.alias())
     result = sum_coo(coo, dims, keepdim, dtype)
-    if keepdim and not x.is_sparse and len(dims) < x.dim():
+    if keepdim and not x.is_sparse:
+        result = result if len(dims) < x.dim() else forms.dense_to_coo(result)
         return forms.like(result, x)
     return result
 

@@ -11,20 +11,32 @@ from tensorlab._core.device import sparse_bsc, sparse_bsr, sparse_coo, sparse_cs
 from tensorlab.errors import ShapeError
 
 cdef object convert = None          # (x, layout, blocksize, sparse_dim) -> tensor of that layout
-cdef object attach_gradient = None  # (table, out, indices, rows of the gradient) -> out, through which a sparse gradient flows
+cdef object attach_gradient = None  # (table, out, indices, padding_idx, rows_of) -> out, through which a sparse gradient flows
+cdef object make_empty = None       # (where, size, layout, dtype, device, requires_grad) -> tensor that holds nothing
 
 
-def set_makers(conversion, attachment):
-    """Take what makes sparse tensors: one that changes the layout, (x, layout, blocksize, sparse_dim), and one that makes the
-    gradient of a table of rows, (table, out, indices, padding_idx, rows_of)."""
-    global convert, attach_gradient
-    convert, attach_gradient = conversion, attachment
+def set_makers(conversion, attachment, emptiness):
+    """Take what makes sparse tensors: one that changes the layout, (x, layout, blocksize, sparse_dim), one that makes the
+    gradient of a table of rows, (table, out, indices, padding_idx, rows_of), and one that makes tensors that hold nothing,
+    (where, size, layout, dtype, device, requires_grad)."""
+    global convert, attach_gradient, make_empty
+    convert, attach_gradient, make_empty = conversion, attachment, emptiness
 
 
 cdef int load_makers() except -1:
     if convert is None:
         importlib.import_module("tensorlab.sparse")
     return 0
+
+
+cdef bint is_sparse_layout(object layout) except -1:
+    return layout in (sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc)
+
+
+cdef object empty_sparse(str where, object size, object layout, object dtype, object device, bint requires_grad):
+    """A tensor of a sparse layout that holds nothing: all its elements are 0."""
+    load_makers()
+    return make_empty(where, size, layout, dtype, device, requires_grad)
 
 
 cpdef object with_sparse_gradient(TensorBase table, TensorBase out, TensorBase indices, padding_idx, rows_of):
@@ -73,7 +85,7 @@ def to_sparse(TensorBase self not None, sparse_dim=None, *, layout=None, blocksi
     layout = sparse_coo if layout is None else layout
     if layout == strided:
         return to_dense(self)
-    if layout not in (sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc):
+    if not is_sparse_layout(layout):
         raise RuntimeError(f"to_sparse: layout must be one of the sparse ones, not {layout!r}")
     if layout in (sparse_bsr, sparse_bsc):
         if blocksize is None:
