@@ -307,7 +307,7 @@ def tensor_repr(tensor, *, tensor_contents=None):
 def contents(plain, indent):
     """Return the text of the elements, whose lines after the first are indented."""
     values = visible_values(plain, plain.numel() > options.threshold)
-    as_text, width = choose_format(list(flat(values)), plain.is_floating_point())
+    as_text, width = choose_cells(list(flat(values)), plain.dtype)
     return nested_text(values, plain.dim(), indent, as_text, width)
 
 
