@@ -186,8 +186,18 @@ from tensorlab.ops.linalg.affine import (
 )
 from tensorlab.ops.linalg.affine import outer as ger
 from tensorlab.ops.linalg.composed import cdist, corrcoef, cov, cross, dist, renorm, vander
+from tensorlab.ops.linalg.cholesky import cholesky_inverse, cholesky_solve
 from tensorlab.ops.linalg.einsum import einsum, kron, tensordot
+from tensorlab.ops.linalg.low_rank import lobpcg, pca_lowrank, svd_lowrank
 from tensorlab.ops.linalg.matrices import bmm, dot, matmul, mm, mv
+from tensorlab.ops.linalg.matrix_functions import chain_matmul
+from tensorlab.ops.linalg.older_names import (
+    cholesky, det, frobenius_norm, logdet, lstsq, lu, lu_solve, matrix_exp, matrix_power, nuclear_norm, qr,
+    slogdet, svd, triangular_solve,
+)
+from tensorlab.ops.linalg.orthogonal import geqrf, orgqr, ormqr
+from tensorlab.ops.linalg.pseudo_inverse import pinverse
+from tensorlab.ops.linalg.solving import inverse, lu_unpack
 from tensorlab.ops.normalization import rms_norm
 from tensorlab.ops.multivariate_gamma import mvlgamma
 from tensorlab.ops.norms import norm

@@ -19,7 +19,6 @@ TORCHSCRIPT = (
 INTERNAL = "it is an inner part of PyTorch that no program needs to call; leave it out"
 VENDOR = "it calls the library of one vendor; call the function without the prefix"
 NO_TYPED_STORAGE = "a storage holds bytes without a type; use x.untyped_storage()"
-NUMPY_LINALG = "give x.numpy() to numpy.linalg where no gradient is needed"
 SCIPY_SIGNAL = "give x.numpy() to scipy.signal where no gradient is needed"
 SPARSE = "tensors are dense; use index_add or scatter_add on a dense one"
 DATAPIPES = "datapipes are left out; write a Dataset or an IterableDataset"
@@ -190,23 +189,6 @@ PLANNED = [
         "train in one process",
         "distributed.fsdp",
         """DataParallelMeshDims api fully_sharded_data_parallel sharded_grad_scaler wrap""",
-    ),
-    (
-        "",
-        NUMPY_LINALG,
-        "",
-        """chain_matmul cholesky cholesky_inverse cholesky_solve det frobenius_norm geqrf inverse
-        lobpcg logdet lu lu_solve lu_unpack matrix_exp matrix_power nuclear_norm orgqr ormqr
-        pca_lowrank pinverse qr slogdet svd svd_lowrank triangular_solve functional.chain_matmul
-        functional.lu functional.pca_lowrank functional.svd_lowrank""",
-    ),
-    (
-        "",
-        NUMPY_LINALG,
-        "Tensor",
-        """cholesky cholesky_inverse cholesky_solve det eig geqrf inverse logdet lstsq lu lu_solve
-        matrix_exp matrix_power orgqr ormqr pinverse qr slogdet solve svd symeig
-        triangular_solve""",
     ),
     (
         "",

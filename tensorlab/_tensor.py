@@ -63,7 +63,17 @@ from tensorlab.ops.indexing import (
     index_along_dim,
 )
 from tensorlab.ops.indexing import scatter_reduce as reducing
-from tensorlab.ops.linalg import affine, composed, einsum, matrices
+from tensorlab.ops.linalg import (
+    affine,
+    cholesky as cholesky_ops,
+    composed,
+    einsum,
+    matrices,
+    older_names,
+    orthogonal,
+    pseudo_inverse,
+    solving,
+)
 from tensorlab.ops.pointwise import (
     arithmetic,
     bessel,
@@ -564,6 +574,28 @@ class Tensor(TensorBase):
     cov = composed.cov
     corrcoef = composed.corrcoef
     fill_diagonal_ = composed.fill_diagonal_
+    det = older_names.det
+    logdet = older_names.logdet
+    slogdet = older_names.slogdet
+    inverse = solving.inverse
+    pinverse = pseudo_inverse.pinverse
+    matrix_power = older_names.matrix_power
+    matrix_exp = older_names.matrix_exp
+    cholesky = older_names.cholesky
+    cholesky_solve = cholesky_ops.cholesky_solve
+    cholesky_inverse = cholesky_ops.cholesky_inverse
+    lu = older_names.lu
+    lu_solve = older_names.lu_solve
+    triangular_solve = older_names.triangular_solve
+    qr = older_names.qr
+    geqrf = orthogonal.geqrf
+    orgqr = orthogonal.orgqr
+    ormqr = orthogonal.ormqr
+    svd = older_names.svd
+    eig = older_names.eig
+    symeig = older_names.symeig
+    lstsq = older_names.lstsq
+    solve = older_names.solve
     __matmul__ = matrices.matmul_operator
     __rmatmul__ = matrices.matmul_reflected
 
@@ -816,5 +848,14 @@ _missing.explain_missing_attributes(
     storage storage_type svd symeig to_mkldnn to_padded_tensor
     triangular_solve unsafe_chunk
     unsafe_split unsafe_split_with_sizes volatile""",
+    """ccol_indices cdouble cfloat chalf coalesce col_indices conj_physical_ const_data_ptr
+    crow_indices dense_dim dequantize grad_dtype hash_tensor igamma igamma_ igammac igammac_
+    index indices int_repr ipu is_coalesced is_ipu is_maia is_vulkan isreal istft module_load
+    mtia mvlgamma mvlgamma_ polygamma_ q_per_channel_axis q_per_channel_scales
+    q_per_channel_zero_points q_scale q_zero_point qscheme reinforce resize resize_as
+    resize_as_sparse_ row_indices slice_inverse smm sparse_dim sparse_mask sparse_resize_
+    sparse_resize_and_clear_ sspaddmm stft storage storage_type to_dense to_mkldnn
+    to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc
+    to_sparse_csr unsafe_chunk unsafe_split unsafe_split_with_sizes values volatile""",
 )
 accept_numpy_names(vars(Tensor).values())

@@ -23,6 +23,7 @@ PyTorch catches ours too.
     |-- NoDataError       (NotImplementedError)  values are asked for of a tensor on "meta", which has none
     |-- NotThereYet       (NotImplementedError, AttributeError)  a part of PyTorch that is still to come
     |-- AllocationError   (RuntimeError)         more memory than the machine gives
+    |-- LinAlgError       (RuntimeError)         a matrix that a factorisation can't take, such as a singular one
     |-- DivisionByZero    (RuntimeError)         a whole number divided by zero
     |-- GeneratorError    (RuntimeError, ValueError)  a seed or a state that a random generator cannot take
     |-- MissingData       (RuntimeError)         a data set whose files are not there
@@ -140,6 +141,10 @@ class AllocationError(TensorlabError, RuntimeError):
 
 class MissingExtra(TensorlabError, ImportError):
     """A feature needs a package that tensorlab itself does not, and that is not installed."""
+
+
+class LinAlgError(TensorlabError, RuntimeError):
+    """A factorisation can't go on with a matrix: it is singular, not positive definite, or has nan inside."""
 
 
 class DivisionByZero(TensorlabError, RuntimeError):

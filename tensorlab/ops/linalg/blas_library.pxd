@@ -17,6 +17,8 @@ cdef gemv_function zgemv
 cdef sdot_function sdot
 cdef ddot_function ddot
 
+cdef object loading            # the lock under which functions are looked up
 cdef int load_blas() except -1
+cdef void* function_pointer(object module, str name) except NULL
 cdef void hold_blas() noexcept
 cdef void release_blas() noexcept

@@ -30,25 +30,25 @@ cdef set_function set_blas_threads = NULL
 
 
 # ---------------------------------------------------------------- loading
-def find_cython_blas():
-    """The module scipy.linalg.cython_blas, without running scipy/linalg/__init__.py."""
+def find_module(name):
+    """A module of scipy.linalg, "cython_blas" or "cython_lapack", without running scipy/linalg/__init__.py."""
     import importlib.machinery
     import importlib.util
 
     import scipy
 
-    name = "scipy.linalg.cython_blas"
+    full_name = "scipy.linalg." + name
     if "scipy.linalg" in sys.modules:           # imported, or just being imported by another thread
-        return importlib.import_module(name)
+        return importlib.import_module(full_name)
     for suffix in importlib.machinery.EXTENSION_SUFFIXES:
-        path = os.path.join(scipy.__path__[0], "linalg", "cython_blas" + suffix)
+        path = os.path.join(scipy.__path__[0], "linalg", name + suffix)
         if os.path.exists(path):
-            specification = importlib.util.spec_from_file_location(name, path)
+            specification = importlib.util.spec_from_file_location(full_name, path)
             module = importlib.util.module_from_spec(specification)
             specification.loader.exec_module(module)
-            sys.modules.pop(name, None)         # so that a real import binds it to its package as usual
+            sys.modules.pop(full_name, None)    # so that a real import binds it to its package as usual
             return module
-    return importlib.import_module(name)
+    return importlib.import_module(full_name)
 
 
 cdef void* function_pointer(object module, str name) except NULL:
@@ -81,7 +81,7 @@ cdef int load_blas() except -1:
     with loading:
         if is_loaded:                           # another thread has done it meanwhile
             return 0
-        module = find_cython_blas()
+        module = find_module("cython_blas")
         sgemm = <gemm_function>function_pointer(module, "sgemm")
         dgemm = <gemm_function>function_pointer(module, "dgemm")
         cgemm = <gemm_function>function_pointer(module, "cgemm")

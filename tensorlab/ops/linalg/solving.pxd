@@ -1,0 +1,7 @@
+"""LU factorisations, for whoever goes on with them."""
+from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.tensor cimport TensorBase
+
+cdef Op LU_SOLVE
+cdef int factor_into(TensorBase lu, TensorBase pivots, TensorBase info, TensorBase x) except -1
+cdef bint will_differentiate_again() noexcept
