@@ -34,8 +34,8 @@ cdef enum:
 cdef int check_numbers(str where, TensorBase x, str name="A") except -1:
     """Raise unless the elements are of a type that LAPACK knows."""
     if not is_in(x.dtype_, INEXACT):
-        raise DTypeError(f"{where}: {name} is of {x.dtype}; expected a floating or complex type, so convert it with "
-                         f".to() first")
+        raise UnsupportedDType(f"{where}: {name} is of {x.dtype}; expected a floating or complex type, so convert it with "
+                               f".to() first")
     if is_in(x.dtype_, HALF):
         raise UnsupportedDType(f"{where}: {name} is of {x.dtype}, in which too few digits are left to work with; "
                                f"convert it with .float() first")

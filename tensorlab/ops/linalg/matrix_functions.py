@@ -4,6 +4,7 @@ import math
 import operator
 
 from tensorlab._core.dispatch.out_argument import store_out
+from tensorlab._core.device import contiguous_format
 from tensorlab.errors import DimensionError, DTypeError, ShapeError
 from tensorlab.ops.joining import cat
 from tensorlab.ops.linalg.checks import (
@@ -58,7 +59,8 @@ def matrix_power(A, n, *, out=None):
             if n == 0:
                 break
             A = A @ A
-        result = result.clone() if result is A else result
+        if result is A:
+            result = A.clone(memory_format=contiguous_format)
     return store_out("linalg.matrix_power", result, out, (A,))
 
 

@@ -77,8 +77,7 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=No
         else:
             result = _extreme(values, -1, ord > 0, A)
         if keepdim:
-            for one in sorted((rows, columns)):
-                result = result.unsqueeze(one)
+            result = result.unsqueeze(-1).unsqueeze(-1).movedim((-2, -1), (rows, columns))
     else:
         summed, chosen = (rows, columns) if abs(ord) == 1 else (columns, rows)
         sums = norm_of_elements(x, 1, summed, True)

@@ -4,6 +4,7 @@ import math
 
 from tensorlab import return_types
 from tensorlab._core.dispatch.out_argument import store_outs
+from tensorlab._core.device import contiguous_format
 from tensorlab.errors import LinAlgError, ShapeError
 from tensorlab.ops.dimensions import adjoint
 from tensorlab.ops.linalg import (
@@ -155,7 +156,8 @@ def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False, *, 
             f"triangular_solve: b has {b.size(-2)} rows, and A is of order {A.size(-1)}; expected as many"
         )
     batch = broadcast_shapes(A.shape[:-2], b.shape[:-2])
-    coefficient = A.expand(*batch, *A.shape[-2:]).clone()
+    coefficient = A.expand(*batch, *A.shape[-2:]).transpose(-2, -1)
+    coefficient = coefficient.clone(memory_format=contiguous_format).transpose(-2, -1)
     matrix = coefficient.transpose(-2, -1) if transpose else coefficient
     solution = solving.solve_triangular(
         matrix, b, upper=bool(upper) != bool(transpose), unitriangular=unitriangular

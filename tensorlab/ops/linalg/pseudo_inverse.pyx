@@ -42,7 +42,7 @@ cdef Op PINV = Op("linalg_pinv(Tensor A, *, Tensor? atol=None, Tensor? rtol=None
 def pinv_of(A, atol, rtol, hermitian):
     A = A.detach()
     if A.numel() == 0:
-        return A.transpose(-2, -1).clone()
+        return A.new_zeros(A.transpose(-2, -1).shape)
     if hermitian:
         values, V = eigh(A)
         sizes = values.abs()

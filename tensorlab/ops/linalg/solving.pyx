@@ -357,7 +357,7 @@ def lu_solve_infer(TensorBase LU, TensorBase pivots, TensorBase B, bint left, is
     if tuple(pivots.shape) != expected:
         raise ShapeError(f"linalg.lu_solve: pivots has shape {tuple(pivots.shape)} and LU {tuple(LU.shape)}; expected "
                          f"{expected} for the pivots")
-    return system_result("linalg.lu_solve", LU, B, left)
+    return system_result("linalg.lu_solve", LU, B, left, left)
 
 @LU_SOLVE.kernel
 def lu_solve_kernel(TensorBase out, TensorBase LU, TensorBase pivots, TensorBase B, bint left, bint is_adjoint):
@@ -383,7 +383,7 @@ def lu_solve_derivative_LU(grad, LU, pivots, out, left, adjoint_):
     return grad_L + R.triu()
 
 
-cdef TensorBase system_result(str where, TensorBase A, TensorBase B, bint left):
+cdef TensorBase system_result(str where, TensorBase A, TensorBase B, bint left, bint by_columns):
     """The solution of A X = B, or X A = B."""
     cdef ssize[MAX_NDIM] sizes
     cdef int ndim = batch_shape(where, A, 2, B, 2, sizes)
@@ -393,7 +393,7 @@ cdef TensorBase system_result(str where, TensorBase A, TensorBase B, bint left):
                          f"{n} {'rows' if left else 'columns'}" + (
                              "" if (columns if left else rows) != n else f". Did you mean left={not left}?"))
     sizes[ndim], sizes[ndim + 1] = rows, columns
-    return columns_result(B, B.dtype_, ndim + 2, sizes) if left else result_beside(B, B.dtype_, ndim + 2, sizes)
+    return columns_result(B, B.dtype_, ndim + 2, sizes) if by_columns else result_beside(B, B.dtype_, ndim + 2, sizes)
 
 
 def lu_solve(TensorBase LU not None, TensorBase pivots not None, TensorBase B not None, *, bint left=True,
@@ -454,10 +454,13 @@ def solve_ex_infer(TensorBase A, TensorBase B, bint left, check_errors):
         if not left:
             raise ShapeError("linalg.solve: with left=False, B must be a matrix, or a batch of them; give it a dimension "
                              "of size 1 with B.unsqueeze(-2)")
-        out = system_result("linalg.solve", A, with_column(B), True)
-        out = result_beside(B, B.dtype_, out.ndim_ - 1, out.sizes)
+        out = system_result("linalg.solve", A, with_column(B), True, True)
+        if out.ndim_ == 2:
+            out = result_beside(B, B.dtype_, 1, out.sizes)
+        else:                                           # the last two dimensions count as a matrix, as in PyTorch
+            out = columns_result(B, B.dtype_, out.ndim_ - 1, out.sizes)
     else:
-        out = system_result("linalg.solve", A, B, left)
+        out = system_result("linalg.solve", A, B, left, left)
     n = A.sizes[A.ndim_ - 1]
     return out, matrices_beside(A, n, n), batch_beside(A, INT32, 1, n), batch_beside(A, INT32)
 
@@ -626,7 +629,7 @@ def solve_triangular_infer(TensorBase A, TensorBase B, upper, bint left, unitria
     check_square("linalg.solve_triangular", A)
     check_alike("linalg.solve_triangular", A, B)
     check_matrix("linalg.solve_triangular", B, "B")
-    return system_result("linalg.solve_triangular", A, B, left)
+    return system_result("linalg.solve_triangular", A, B, left, True)
 
 @SOLVE_TRIANGULAR.kernel
 def solve_triangular_kernel(TensorBase out, TensorBase A, TensorBase B, bint upper, bint left, bint unitriangular):
