@@ -182,6 +182,13 @@ def state():
     return "\n".join(sorted([*lines, *settings, *versions]))
 
 
+def newest_source():
+    """Return the time of the last change of a source file, in nanoseconds."""
+    suffixes = (".pyx", ".pxd", ".h")
+    sources = [path for path in (ROOT / PACKAGE).rglob("*") if path.suffix in suffixes]
+    return max(path.stat().st_mtime_ns for path in sources)
+
+
 def find_extensions():
     """Return one Extension for every .pyx file, named by its path."""
     extensions = []
@@ -565,11 +572,12 @@ if __name__ == "__main__":
     stamp = ROOT / "build" / "in-place.txt"
     in_place = "--inplace" in sys.argv
     if not (in_place and stamp.exists() and stamp.read_text(encoding="utf-8") == state()):
+        started = time.time_ns()
         setup(
             long_description=module_of("tools/homepage.py").readme(),
             long_description_content_type="text/markdown",
             ext_modules=find_extensions(),
             cmdclass={"build_ext": BuildExtensions, "build_py": BuildPython},
         )
-        if in_place:
+        if in_place and not newest_source() > started:  # what was edited meanwhile is for the next build
             stamp.write_text(state(), encoding="utf-8")

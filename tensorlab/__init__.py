@@ -530,6 +530,7 @@ from tensorlab.ops.random_factories import (
     randn_like,
     randperm,
 )
+from tensorlab.ops.short_time_fourier import istft, stft
 from tensorlab.ops.windows import (
     bartlett_window,
     blackman_window,
@@ -631,9 +632,6 @@ _PLANNED_PACKAGES = (
     "export",
     "func",
     "jit",
-    "linalg",
-    "nested",
-    "masked",
     "onnx",
     "profiler",
 )
@@ -650,6 +648,7 @@ _ON_DEMAND = (
     "fx",
     "hub",
     "library",
+    "linalg",
     "masked",
     "mps",
     "nested",

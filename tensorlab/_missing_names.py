@@ -12,14 +12,12 @@ NO_STREAMS = "the CPU runs one op after the other; leave streams and events out"
 NO_CUDA_MEMORY = (
     "there is no memory but the CPU's; tensorlab.memory_stats() says how much of it tensors hold"
 )
-NO_COMPLEX = "there are no complex types; keep real and imaginary part in a dimension of size 2"
 TORCHSCRIPT = (
     "it is a part of TorchScript's compiler; tensorlab.compile records what Python does instead"
 )
 INTERNAL = "it is an inner part of PyTorch that no program needs to call; leave it out"
 VENDOR = "it calls the library of one vendor; call the function without the prefix"
 NO_TYPED_STORAGE = "a storage holds bytes without a type; use x.untyped_storage()"
-SCIPY_SIGNAL = "give x.numpy() to scipy.signal where no gradient is needed"
 SPARSE = "tensors are dense; use index_add or scatter_add on a dense one"
 DATAPIPES = "datapipes are left out; write a Dataset or an IterableDataset"
 FX_TOOLS = "the passes that are here are in tensorlab.fx.passes; write others with fx.Interpreter"
@@ -192,12 +190,6 @@ PLANNED = [
     ),
     (
         "",
-        SCIPY_SIGNAL,
-        "",
-        "stft istft functional.stft functional.istft Tensor.stft Tensor.istft",
-    ),
-    (
-        "",
         "draw with torch.rand, randn or multinomial",
         "distributions",
         """bernoulli beta binomial categorical cauchy chi2 constraint_registry continuous_bernoulli
@@ -263,19 +255,9 @@ LEFT_OUT = [
         "_C",
     ),
     (
-        NO_COMPLEX,
+        "complex64 is the smallest complex type; convert with .to(torch.complex64)",
         "",
-        """cdouble cfloat chalf complex* polar Tensor.cdouble Tensor.cfloat Tensor.chalf""",
-    ),
-    (
-        "there are no complex types; use the two halves of a dimension",
-        "",
-        "view_as_complex*",
-    ),
-    (
-        "there are no complex types; a tensor is real already",
-        "",
-        "view_as_real* isreal Tensor.isreal conj_physical_ Tensor.conj_physical_",
+        "chalf complex32 Tensor.chalf",
     ),
     (
         "there are no types of 8 bits but the integers; float16 and bfloat16 are the smallest",

@@ -41,6 +41,7 @@ from tensorlab.ops import (
     resizing,
     scans,
     sharing,
+    short_time_fourier,
     slicing,
     softmax,
     sorted_values,
@@ -183,6 +184,8 @@ class Tensor(TensorBase):
     type_as = copying.type_as
     float = copying.to_float
     double = copying.to_double
+    cfloat = copying.to_cfloat
+    cdouble = copying.to_cdouble
     half = copying.to_half
     bfloat16 = copying.to_bfloat16
     long = copying.to_long
@@ -738,6 +741,10 @@ class Tensor(TensorBase):
     prelu = rectifiers.prelu
     hardshrink = piecewise.hardshrink
 
+    # Fourier transforms
+    stft = short_time_fourier.stft
+    istft = short_time_fourier.istft
+
     # statistics
     var = statistics.var
     std = statistics.std
@@ -826,36 +833,10 @@ set_tensor_class(Tensor)
 _missing.explain_missing_attributes(
     Tensor,
     "Tensor",
-    """ccol_indices cdouble cfloat chalf cholesky cholesky_inverse cholesky_solve coalesce
-    col_indices conj_physical_ const_data_ptr crow_indices dense_dim dequantize det eig geqrf
-    grad_dtype hash_tensor index indices int_repr inverse ipu
-    is_coalesced is_ipu is_maia is_vulkan isreal istft logdet lstsq lu lu_solve matrix_exp
-    matrix_power module_load mtia orgqr ormqr pinverse 
-    q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qr
-    qscheme reinforce resize resize_as resize_as_sparse_ row_indices slice_inverse
-    slogdet smm solve sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm stft
-    storage storage_type svd symeig to_dense to_mkldnn to_padded_tensor to_sparse to_sparse_bsc
-    to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr triangular_solve
-    values volatile""",
-    """cdouble cfloat chalf cholesky cholesky_inverse cholesky_solve
-    conj_physical_ const_data_ptr dequantize det eig geqrf
-    grad_dtype hash_tensor igamma igamma_ igammac igammac_ index int_repr inverse ipu
-    is_ipu is_maia is_vulkan isreal istft logdet lstsq lu lu_solve matrix_exp
-    matrix_power module_load mtia mvlgamma mvlgamma_ orgqr ormqr pinverse polygamma_
-    q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qr
-    qscheme reinforce resize resize_as resize_as_sparse_ slice_inverse
-    slogdet smm solve sparse_resize_ sparse_resize_and_clear_ sspaddmm stft
-    storage storage_type svd symeig to_mkldnn to_padded_tensor
-    triangular_solve unsafe_chunk
-    unsafe_split unsafe_split_with_sizes volatile""",
-    """ccol_indices cdouble cfloat chalf coalesce col_indices conj_physical_ const_data_ptr
-    crow_indices dense_dim dequantize grad_dtype hash_tensor igamma igamma_ igammac igammac_
-    index indices int_repr ipu is_coalesced is_ipu is_maia is_vulkan isreal istft module_load
-    mtia mvlgamma mvlgamma_ polygamma_ q_per_channel_axis q_per_channel_scales
+    """chalf const_data_ptr dequantize grad_dtype hash_tensor index int_repr ipu is_ipu
+    is_maia is_vulkan module_load mtia q_per_channel_axis q_per_channel_scales
     q_per_channel_zero_points q_scale q_zero_point qscheme reinforce resize resize_as
-    resize_as_sparse_ row_indices slice_inverse smm sparse_dim sparse_mask sparse_resize_
-    sparse_resize_and_clear_ sspaddmm stft storage storage_type to_dense to_mkldnn
-    to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc
-    to_sparse_csr unsafe_chunk unsafe_split unsafe_split_with_sizes values volatile""",
+    resize_as_sparse_ slice_inverse smm sparse_resize_ sparse_resize_and_clear_ sspaddmm
+    storage storage_type to_mkldnn to_padded_tensor volatile""",
 )
 accept_numpy_names(vars(Tensor).values())

@@ -11,6 +11,7 @@ from .ops.linalg.matrix_functions import chain_matmul
 from .ops.linalg.older_names import lu
 from .ops.meshgrid import broadcast_shapes, broadcast_tensors, cartesian_prod, meshgrid
 from .ops.norms import norm
+from .ops.short_time_fourier import istft, stft
 from .ops.splitting import split
 from .ops.triangles import block_diag
 from .ops.uniques import unique, unique_consecutive

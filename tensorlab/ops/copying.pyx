@@ -11,8 +11,9 @@ from tensorlab._core.dispatch.operands cimport (
 )
 from tensorlab._core.dispatch.recording cimport OpNode, end_record_inplace
 from tensorlab._core.dtypes cimport (
-    BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, NO_DTYPE, UINT8,
-    default_float, dtype as dtype_class, dtype_code, dtype_object, is_differentiable, item_size
+    BFLOAT16, BOOL, COMPLEX128, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT16, INT32, INT64, INT8,
+    NO_DTYPE, UINT8, default_float, dtype as dtype_class, dtype_code, dtype_object,
+    is_differentiable, item_size
 )
 from tensorlab._core.graph.inplace cimport check_inplace
 from tensorlab._core.layout cimport MAX_NDIM, extent, shape_text, ssize
@@ -275,6 +276,16 @@ def to_double(TensorBase self not None, memory_format=None):
     tensor([1.], dtype=tensorlab.float64)
     """
     return run_to(self, FLOAT64, False, memory_format, place_of(self))
+
+
+def to_cfloat(TensorBase self not None, memory_format=None):
+    """The tensor as complex64."""
+    return run_to(self, COMPLEX64, False, memory_format, place_of(self))
+
+
+def to_cdouble(TensorBase self not None, memory_format=None):
+    """The tensor as complex128."""
+    return run_to(self, COMPLEX128, False, memory_format, place_of(self))
 
 
 def to_half(TensorBase self not None, memory_format=None):

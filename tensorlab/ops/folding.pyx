@@ -13,7 +13,9 @@ from cpython.number cimport PyIndex_Check
 from tensorlab._core.dispatch.dispatch cimport run_tuple
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_dtype
-from tensorlab._core.dtypes cimport BOOL, BOOLEAN, FLOAT32, FLOATING, is_double, kernel_dtype
+from tensorlab._core.dtypes cimport (
+    BOOL, BOOLEAN, COMPLEX, FLOAT32, FLOATING, is_double, is_in, kernel_dtype
+)
 from tensorlab._core.layout cimport plain_ints, shape_text, ssize
 from tensorlab._core.loops.iterator cimport plain_as, put_back
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for
@@ -194,6 +196,9 @@ def unfold(TensorBase input not None, kernel_size, dilation=1, padding=0, stride
             [4., 5., 7., 8.],
             [5., 6., 8., 9.]])
     """
+    if is_in(input.dtype_, COMPLEX):
+        return unfold(input.real, kernel_size, dilation, padding, stride) + unfold(
+            input.imag, kernel_size, dilation, padding, stride) * 1j
     return run_tuple(IM2COL, (input, pair(kernel_size, "unfold", "kernel_size"), pair(dilation, "unfold", "dilation"),
                               pair(padding, "unfold", "padding"), pair(stride, "unfold", "stride")))
 
@@ -277,6 +282,9 @@ def fold(TensorBase input not None, output_size, kernel_size, dilation=1, paddin
              [2., 4., 2.],
              [1., 2., 1.]]])
     """
+    if is_in(input.dtype_, COMPLEX):
+        return fold(input.real, output_size, kernel_size, dilation, padding, stride) + fold(
+            input.imag, output_size, kernel_size, dilation, padding, stride) * 1j
     return run_tuple(COL2IM, (input, pair(output_size, "fold", "output_size"), pair(kernel_size, "fold", "kernel_size"),
                               pair(dilation, "fold", "dilation"), pair(padding, "fold", "padding"),
                               pair(stride, "fold", "stride")))

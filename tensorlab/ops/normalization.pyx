@@ -11,7 +11,9 @@ cimport tensorlab._core.loops.c_math as c_math
 from tensorlab._core.dispatch.dispatch cimport run_tuple
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_dtype, check_same_place, same_numbers
-from tensorlab._core.dtypes cimport FLOATING, dtype_object, is_double, item_size, kernel_dtype, real
+from tensorlab._core.dtypes cimport (
+    FLOATING, INEXACT, dtype_object, is_double, item_size, kernel_dtype, real
+)
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.loops.iterator cimport plain_as, plain_result, put_back
 from tensorlab._core.loops.parallel cimport parallel_for, share_work, thread_count
@@ -47,14 +49,14 @@ cdef inline void* data_of(TensorBase x) except? NULL:
     return memory_of(x) if x is not None else NULL
 
 
-cdef int split(TensorBase x, object normalized_shape, Rows* rows, str where) except -1:
+cdef int split(TensorBase x, object normalized_shape, Rows* rows, str where, int types=FLOATING) except -1:
     """How many rows of how many values the last dimensions make."""
     cdef ssize[MAX_NDIM] sizes
     cdef int count, i
     if not isinstance(normalized_shape, (tuple, list)):
         raise TypeError(f"{where}: normalized_shape must be a tuple of ints, not {type(normalized_shape).__name__}")
     count = read_sizes(normalized_shape, sizes, where)
-    check_dtype(where, x, FLOATING)
+    check_dtype(where, x, types)
     if count == 0:
         raise ShapeError(f"{where}: normalized_shape is empty; name at least one of the last sizes of the input")
     rows.n = 1
@@ -452,7 +454,7 @@ def rms_norm(TensorBase input not None, normalized_shape, TensorBase weight=None
     """
     from tensorlab._core.dtypes import finfo
     cdef Rows rows
-    cdef int count = split(input, normalized_shape, &rows, "rms_norm")
+    cdef int count = split(input, normalized_shape, &rows, "rms_norm", INEXACT)
     check_parameter(weight, "weight", input, count, "rms_norm")
     x = input.contiguous().to(dtype_object(kernel_dtype(input.dtype_)))         # the result alone is rounded to half
     mean_square = (x * x).mean(tuple(range(-count, 0)), True)

@@ -10,7 +10,7 @@ from libc.math cimport sqrt
 cimport tensorlab._core.loops.c_math as c_math
 from tensorlab._core.dispatch.dispatch cimport run_tuple
 from tensorlab._core.dispatch.op cimport Op
-from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, is_double, real
+from tensorlab._core.dtypes cimport COMPLEX, FLOAT32, FLOAT64, is_double, is_in, real
 from tensorlab._core.graph.graph cimport bump_version
 from tensorlab._core.layout cimport is_dense, shape_text, ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into, moved, put_back
@@ -167,6 +167,15 @@ cdef int take_sgd_step(object params, object grads, object velocities, SgdOption
         if v is not None:
             written(<TensorBase>velocities[i], v)
     return 0
+
+
+def any_complex(list params):
+    """Return whether a parameter is complex."""
+    cdef TensorBase param
+    for param in params:
+        if is_in(param.dtype, COMPLEX):
+            return True
+    return False
 
 
 def sgd_step(list params, list grads, list velocities, double lr, double momentum, double dampening, double weight_decay,

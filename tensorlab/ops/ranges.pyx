@@ -9,8 +9,8 @@ from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_fits, write_number
 from tensorlab._core.dispatch.out_argument cimport warn_of_resizing
 from tensorlab._core.dtypes cimport (
-    FLOAT32, FLOAT64, FLOATING, INT64, INTEGRAL, MAX_ITEMSIZE, default_float, dtype_code,
-    dtype_object, is_double, is_in, kernel_dtype, real
+    COMPLEX, FLOAT32, FLOAT64, FLOATING, INT64, INTEGRAL, MAX_ITEMSIZE, NO_DTYPE, complex_dtype,
+    default_float, dtype_code, dtype_object, is_double, is_in, kernel_dtype, real, real_dtype
 )
 from tensorlab._core.layout cimport int_argument, ssize
 from tensorlab._core.loops.conversion cimport convert
@@ -276,6 +276,23 @@ def logspace_infer(start, end, steps, base, dtype, device):
 def logspace_kernel(TensorBase out, start, end, steps, base, dtype, device):
     space_to(out, start, end, base, "logspace")
 
+cdef bint is_complex_row(object start, object end, object dtype):
+    return isinstance(as_complex(start), complex) or isinstance(as_complex(end), complex) or (
+        dtype is not None and is_in(dtype_code(dtype, NO_DTYPE), COMPLEX))
+
+cdef object as_complex(object number):
+    """The number of a complex 0-d tensor; anything else as it is."""
+    return number.item() if isinstance(number, TensorBase) and is_in((<TensorBase>number).dtype_, COMPLEX) else number
+
+cdef object complex_space(object start, object end, object steps, object dtype, object device):
+    """A row of complex numbers, whose real and imaginary parts are at equal distances."""
+    cdef int code = complex_dtype(default_float()) if dtype is None else dtype_code(dtype, NO_DTYPE)
+    start, end, kind = as_complex(start), as_complex(end), dtype_object(real_dtype(code))
+    parts = [linspace(first, last, steps, dtype=kind, device=device)
+             for first, last in ((start.real, end.real), (start.imag, end.imag))]
+    return parts[0] + parts[1] * 1j
+
+
 def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=None,
              bint requires_grad=False, pin_memory=False):
     """`steps` numbers at equal distances from `start` to `end`, both included.
@@ -284,10 +301,12 @@ def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=Non
     >>> tensorlab.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    start, end = read_number(start, "start", "linspace", True), read_number(end, "end", "linspace", True)
     check_layout(layout, "linspace")
     if out is not None:
         dtype, device = out_options(out, dtype, device, requires_grad, "linspace")
+    if is_complex_row(start, end, dtype):
+        return finish_row(complex_space(start, end, steps, dtype, device), out, requires_grad, "linspace")
+    start, end = read_number(start, "start", "linspace", True), read_number(end, "end", "linspace", True)
     made = run_5(LINSPACE, start, end, steps, dtype_or_default(dtype),
                  device_or_default(device))
     return finish_row(made, out, requires_grad, "linspace")
@@ -302,10 +321,12 @@ def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None,
     >>> tensorlab.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
-    start, end = read_number(start, "start", "logspace", True), read_number(end, "end", "logspace", True)
     check_layout(layout, "logspace")
     if out is not None:
         dtype, device = out_options(out, dtype, device, requires_grad, "logspace")
+    if is_complex_row(start, end, dtype) or isinstance(base, complex):
+        return finish_row(base ** complex_space(start, end, steps, dtype, device), out, requires_grad, "logspace")
+    start, end = read_number(start, "start", "logspace", True), read_number(end, "end", "logspace", True)
     made = run_6(LOGSPACE, start, end, steps, base, dtype_or_default(dtype),
                  device_or_default(device))
     return finish_row(made, out, requires_grad, "logspace")

@@ -11,7 +11,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph.graph cimport bump_version, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
-from tensorlab._core.loops.iterator cimport copy_as
+from tensorlab._core.loops.iterator cimport copy_as, copy_into
 from tensorlab._core.tensor cimport TensorBase, parts_of
 from tensorlab.ops.reduction_iterator cimport (
     MAX_TOTALS, Reducer, finalize_loop, fold_loop, read_dims, reduced_count,
@@ -230,6 +230,8 @@ cdef int sum_to(TensorBase out, TensorBase x, unsigned int mask, finalize_loop f
     """Fill `out` with sums, which are computed in the type that belongs to its own."""
     cdef int compute = kernel_dtype(sum_dtype(out.dtype_))
     if is_in(out.dtype_, COMPLEX):                          # the parts are summed side by side
+        if x.ndim_ == 0:
+            return copy_into(out, x)
         return sum_to(parts_of(out), parts_of(copy_as(x, out.dtype_)), mask, finalize, parameter)
     return run_reduction(&count_reducer if compute == INT64 and x.dtype_ == BOOL else &sum_reducers[compute], out, x, mask,
                          None, finalize, parameter)

@@ -19,7 +19,7 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.graph.graph cimport dim_of, needs_grad
 from tensorlab._core.graph.inplace cimport check_inplace
 from tensorlab._core.layout cimport int_argument, may_have_internal_overlap, plain_ints, shape_text, ssize
-from tensorlab._core.loops.iterator cimport copy_as
+from tensorlab._core.loops.iterator cimport copy_as, copy_into
 from tensorlab._core.state.modes cimport thread_state
 from tensorlab._core.tensor cimport TensorBase, parts_of, result_beside
 from tensorlab.ops.dim_iterator cimport STRIP, DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
@@ -126,6 +126,8 @@ def cumsum_infer(TensorBase x, dim, dtype):
 def cumsum_kernel(TensorBase out, TensorBase x, dim, dtype):
     cdef int d = dim_of(dim, x, "cumsum"), kernel = scan_dtype(out.dtype_)
     if is_in(out.dtype_, COMPLEX):                      # the parts side by side
+        if x.ndim_ == 0:
+            return copy_into(out, x)
         x, out, kernel = parts_of(copy_as(x, out.dtype_)), parts_of(out), real_dtype(kernel)
     scan(x, out, d, kernel, cumsum_loops[kernel], cumsum_strips[kernel])
 
@@ -252,6 +254,11 @@ def logcumsumexp(TensorBase input not None, dim, *, out=None):
     >>> tensorlab.logcumsumexp(tensorlab.tensor([0., 0., 1000.]), 0)
     tensor([0.0000e+00, 6.9315e-01, 1.0000e+03])
     """
+    if is_in(input.dtype_, COMPLEX):                    # an imaginary part only turns exp(x), so the real ones are kept small
+        top = input.real.detach().amax(dim, True) if input.ndim_ > 0 else input.real.detach()
+        top = top.masked_fill(top.isinf(), 0)
+        result = cumsum((input - top).exp(), dim).log() + top
+        return store_out("logcumsumexp", result, out, (input,), NO_PARTIAL_OVERLAP)
     return run_2(LOGCUMSUMEXP, input, plain_ints(dim), out, NO_PARTIAL_OVERLAP)
 
 

@@ -53,6 +53,8 @@ class Adafactor(FormulaOptimizer):
     ['step', 'row_var', 'col_var']
     """
 
+    _takes_complex_parameters = False
+
     def __init__(
         self,
         params,

@@ -99,9 +99,10 @@ class Adagrad(FormulaOptimizer):
                 self.state[param].update(self.new_state(param, group))
 
     def new_state(self, param, group):
+        start = self.defaults["initial_accumulator_value"]
         return {
             "step": zeros(()),
-            "sum": full_like(param, self.defaults["initial_accumulator_value"]).detach(),
+            "sum": full_like(param, complex(start, start) if param.is_complex() else start).detach(),
         }
 
     def share_memory(self):

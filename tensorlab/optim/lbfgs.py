@@ -4,7 +4,9 @@ All parameters are one vector here. A step evaluates the closure several times.
 """
 
 from ..autograd import enable_grad, no_grad
+from ..ops.creation import zeros_like
 from ..ops.joining import cat
+from .complex_parameters import as_real
 from .line_search import strong_wolfe
 from .optimizer import Optimizer, check_rate, number
 
@@ -95,16 +97,14 @@ class LBFGS(Optimizer):
         return self.param_groups[0]["params"]
 
     def _flat_grad(self):
-        return cat(
-            [
-                param.new_zeros(param.numel()) if param.grad is None else param.grad.reshape(-1)
-                for param in self._params
-            ]
-        )
+        grads = [
+            zeros_like(param) if param.grad is None else param.grad for param in self._params
+        ]
+        return cat([as_real(grad).reshape(-1) for grad in grads])
 
     def _move(self, t, direction):
         start = 0
-        for param in self._params:
+        for param in map(as_real, self._params):
             part = direction[start : start + param.numel()]
             param.add_(part.view_as(param), alpha=t)
             start += param.numel()

@@ -54,6 +54,8 @@ class Muon(FormulaOptimizer):
     True
     """
 
+    _takes_complex_parameters = False
+
     def __init__(
         self,
         params,

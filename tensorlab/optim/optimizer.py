@@ -25,6 +25,8 @@ from .._tensor import Tensor
 from ..autograd import enable_grad, set_grad_enabled
 from ..errors import listed, what_was_meant
 from ..nn.parameter import clear_gradients
+from ..ops.optim_steps import any_complex
+from .complex_parameters import update_real_parts
 
 __all__ = [
     "Optimizer",
@@ -287,8 +289,21 @@ class Optimizer:
             for group in self.param_groups:
                 if takes_part():  # a tensor of a class with a layer is alive: it may be sparse
                     self._check_layouts(group)
-                self.update_group(group)
+                if any_complex(group["params"]):
+                    self._update_complex(group)
+                else:
+                    self.update_group(group)
         return loss
+
+    _takes_complex_parameters = True
+
+    def _update_complex(self, group):
+        if not self._takes_complex_parameters:
+            raise RuntimeError(
+                f"{type(self).__name__} does not support complex parameters; give it real ones, "
+                f"such as x.real and x.imag of a model that keeps them apart, or use Adam"
+            )
+        update_real_parts(self, group)
 
     _takes_sparse_gradients = False
 

@@ -383,6 +383,8 @@ T complex_silu_backward#(T grad, T x) {
 T complex_sgn#(T x) {
     R size = cabs@(x);
     return size == 0 ? (T)0 : x / size;
+}
+
 /* sin(x) / x, a series where x is small. Source: DLMF 10.49.3. */
 double spherical_bessel_j0(double x) {
     double s = x * x;

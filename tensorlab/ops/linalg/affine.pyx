@@ -115,8 +115,13 @@ cdef TensorBase added_result(TensorBase x, TensorBase a, TensorBase b, object be
 
 cdef int add_product(TensorBase out, TensorBase x, TensorBase a, TensorBase b, object beta, object alpha) except -1:
     """With beta 0, x is not read: its nan do not count. In place `out` is x, which a and b may lie over."""
-    cdef double keep = as_factor(beta, a, "addmm", "beta"), factor = as_factor(alpha, a, "addmm", "alpha")
     cdef TensorBase product = empty_beside(a, a.dtype_, out.ndim_, out.sizes) if out is x else out
+    cdef double keep, factor
+    if isinstance(beta, complex) or isinstance(alpha, complex):
+        multiply_batch(product, a, b, 1, 0)
+        total = <object>product * alpha
+        return copy_into(out, <TensorBase?>(total + <object>x * beta if beta != 0 else total))
+    keep, factor = as_factor(beta, a, "addmm", "beta"), as_factor(alpha, a, "addmm", "alpha")
     if keep != 0:
         copy_into(product, x)
     multiply_batch(product, a, b, factor, keep)
@@ -349,7 +354,7 @@ def inner(TensorBase input not None, other, *, out=None):
     return store_out("inner", result, out, (input, y))
 
 def vdot(TensorBase input not None, other, *, out=None):
-    """Inner product of two vectors: `dot`, as there are no complex numbers here.
+    """Inner product of two vectors, the first of which is conjugated; `dot` if it is real.
 
     Parameters
     ----------
@@ -362,7 +367,7 @@ def vdot(TensorBase input not None, other, *, out=None):
     >>> tensorlab.vdot(tensorlab.tensor([1, 2]), tensorlab.tensor([3, 4]))
     tensor(11)
     """
-    return dot(input, other, out=out)
+    return dot(input.conj(), other, out=out)
 
 
 # ---------------------------------------------------------------- linear

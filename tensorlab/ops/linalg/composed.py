@@ -228,7 +228,7 @@ def renorm(input, p, dim, maxnorm, *, out=None):
             [0.3000, 0.4000]])
     """
     _check_tensors("renorm", input=input)
-    if not input.is_floating_point():
+    if not (input.is_floating_point() or input.is_complex()):
         raise DTypeError(f"renorm: the input is of {input.dtype}; expected a floating type")
     result = _renormed(input, p, dim, maxnorm)
     return store_out("renorm", result, out, (input,), NO_PARTIAL_OVERLAP)
@@ -378,7 +378,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
             stacklevel=2,
         )
         freedom = 0
-    products = matmul(x, _weighted(x, weights).t())
+    products = matmul(x, _weighted(x, weights).mH)
     return (products / freedom).squeeze()
 
 
@@ -425,5 +425,8 @@ def corrcoef(input):
     covariances = cov(input)
     if covariances.dim() == 0:
         return covariances / covariances
-    deviations = covariances.diagonal().sqrt()
-    return (covariances / deviations.unsqueeze(1) / deviations).clamp(-1, 1)
+    deviations = covariances.diagonal().real.sqrt()
+    coefficients = covariances / deviations.unsqueeze(1) / deviations
+    if coefficients.is_complex():
+        return coefficients.real.clamp(-1, 1) + coefficients.imag.clamp(-1, 1) * 1j
+    return coefficients.clamp(-1, 1)

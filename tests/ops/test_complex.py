@@ -1,0 +1,145 @@
+"""Every sample with complex numbers in place of floating ones, against PyTorch: values and gradients, or a refusal."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import tensorlab
+from tests.ops.every_sample import FLOATING, as_tuple, dtype_name, named
+from tests.ops.samples import is_floating
+from tests.oracle import require_torch
+
+torch = require_torch()
+
+# Samples of ops that take complex numbers in PyTorch and refuse them here, and why.
+NOT_HERE: dict[str, str] = {}
+# Samples whose results differ on purpose, and why.
+OTHERWISE: dict[str, str] = {}
+
+
+def complex_inputs(sample):
+    """The arrays of a sample; each floating one has an imaginary part, which is another row of numbers."""
+    rng = np.random.default_rng(len(sample.name))
+    return [
+        array + 1j * rng.permutation(array.ravel()).reshape(array.shape)
+        if is_floating(array)
+        else array
+        for array in sample.arrays()
+    ]
+
+
+def tensors_in(T, arrays):
+    return [
+        T.from_numpy(np.array(one)).requires_grad_() if one.dtype.kind == "c" else T.from_numpy(one)
+        for one in (np.asarray(array) for array in arrays)
+    ]
+
+
+def outcome(T, sample):
+    """The results of a call, or its error; and the gradients of a real loss of them."""
+    tensors = tensors_in(T, complex_inputs(sample))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        T.manual_seed(0)
+        try:
+            results = as_tuple(sample.call(T, *tensors))
+        except Exception as error:
+            return error, None
+        followed = [one for one in results if hasattr(one, "grad_fn") and one.requires_grad]
+        if not followed or not sample.derivatives:
+            return results, ()
+        try:
+            loss = sum((one * one.conj()).real.sum() + one.real.sum() for one in followed)
+            leaves = [x for x in tensors if x.requires_grad]
+            return results, T.autograd.grad(loss, leaves, allow_unused=True)
+        except Exception as error:
+            return results, error
+
+
+def numbers(x):
+    x = x.detach()
+    return np.array((x.resolve_conj().resolve_neg() if x.is_complex() else x).tolist())
+
+
+@pytest.mark.parametrize("sample", named(FLOATING))
+def test_complex_numbers_are_as_in_pytorch(sample):
+    if not sample.in_pytorch:
+        pytest.skip("PyTorch has no such op")
+    theirs, their_gradients = outcome(torch, sample)
+    ours, our_gradients = outcome(tensorlab, sample)
+    if isinstance(theirs, Exception):
+        assert isinstance(ours, Exception), f"PyTorch refuses: {theirs}"
+        return
+    if sample.name in NOT_HERE:
+        assert isinstance(ours, RuntimeError | TypeError)
+        pytest.skip(NOT_HERE[sample.name])
+    assert not isinstance(ours, Exception), ours
+    if sample.name in OTHERWISE:
+        pytest.skip(OTHERWISE[sample.name])
+    compare(ours, theirs, "result")
+    if isinstance(their_gradients, Exception):
+        return
+    assert not isinstance(our_gradients, Exception), our_gradients
+    compare(our_gradients, their_gradients, "gradient")
+
+
+def compare(ours, theirs, what):
+    assert len(ours) == len(theirs)
+    for x, y in zip(ours, theirs, strict=True):
+        if y is None or not hasattr(y, "dtype"):
+            assert x == y or (x is not None and not np.any(numbers(x))), what
+            continue
+        assert dtype_name(x) == dtype_name(y), what
+        assert tuple(x.shape) == tuple(y.shape), what
+        np.testing.assert_allclose(numbers(x), numbers(y), rtol=1e-8, atol=1e-8, err_msg=what)
+
+
+def test_conjugates_around_a_formula_give_the_gradient_of_a_real_loss():
+    """By hand: of |z|^2 the gradient is 2 z, so that a step against it makes z smaller."""
+    z = tensorlab.tensor([3 + 4j], requires_grad=True)
+    (z * z.conj()).real.sum().backward()
+    assert z.grad.tolist() == [6 + 8j]
+
+
+def test_a_real_number_in_a_complex_calculation_has_a_real_gradient():
+    x = tensorlab.tensor(2.0, requires_grad=True)
+    (x * (1 + 3j)).abs().backward()
+    assert x.grad.dtype == tensorlab.float32
+    np.testing.assert_allclose(x.grad.item(), abs(1 + 3j), rtol=1e-6)
+
+
+def test_parts_are_views_that_can_be_written():
+    z = tensorlab.tensor([1 + 2j, 3 + 4j])
+    z.real.mul_(10)
+    z.imag = tensorlab.tensor([0.0, 1.0])
+    assert z.tolist() == [10 + 0j, 30 + 1j]
+    assert z.real.data_ptr() == z.data_ptr()
+
+
+def test_a_write_to_a_part_is_followed_by_autograd():
+    x = tensorlab.tensor([1.0, 2.0], requires_grad=True)
+    z = tensorlab.tensor([1 + 2j, 3 + 4j], requires_grad=True)
+    y = z * 1
+    y.imag.mul_(x)
+    y.imag.sum().backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+    assert z.grad.tolist() == [1j, 2j]
+
+
+@pytest.mark.parametrize("call", ["lt", "clamp_min", "floor", "sort", "amax", "relu", "median"])
+def test_what_needs_an_order_is_refused(call):
+    z = tensorlab.tensor([1 + 2j])
+    before = z.tolist()
+    arguments = (z,) if call in ("lt", "clamp_min") else (0,) if call == "amax" else ()
+    function = getattr(z, call) if call != "relu" else tensorlab.relu
+    with pytest.raises((RuntimeError, TypeError), match="complex64"):
+        function(*((z,) if call == "relu" else arguments))
+    assert z.tolist() == before
+
+
+def test_gradcheck_takes_complex_numbers():
+    z = tensorlab.randn(3, dtype=tensorlab.complex128, requires_grad=True)
+    w = tensorlab.randn(3, dtype=tensorlab.complex128, requires_grad=True)
+    assert tensorlab.autograd.gradcheck(lambda z, w: z.exp() / w, (z, w))
+    assert tensorlab.autograd.gradgradcheck(lambda z, w: (z * w).abs(), (z, w))
