@@ -4,7 +4,7 @@ import math
 
 from tensorlab._core.dispatch.numpy_aliases import accepts_numpy_names
 from tensorlab._core.dispatch.operands import result_type
-from tensorlab.errors import DTypeError, ShapeError
+from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
 from tensorlab.ops.batch_norm import batch_norm
 from tensorlab.ops.convolution import conv1d
 from tensorlab.ops.meshgrid import broadcast_tensors
@@ -35,6 +35,9 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     >>> tensorlab.nn.functional.cosine_similarity(tensorlab.eye(2), tensorlab.ones(2, 2))
     tensor([0.7071, 0.7071])
     """
+    for x in (x1, x2):
+        if x.is_complex():
+            raise UnsupportedDType(f"cosine_similarity: not implemented for {x.dtype}; vdot has the products")
     if x1.dtype != x2.dtype:
         dtype = result_type(x1, x2)
         x1, x2 = x1.to(dtype), x2.to(dtype)

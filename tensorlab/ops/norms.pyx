@@ -214,6 +214,8 @@ def norm(TensorBase input not None, p="fro", dim=None, bint keepdim=False, out=N
         raise ValueError(f"norm: p is {p!r}; expected a number, 'fro' or 'nuc'")
     x = input
     if is_in(input.dtype_, COMPLEX):                    # the norm of the absolute values
+        if dtype is not None and not dtype.is_complex:
+            raise DTypeError(f"norm: dtype is {dtype} for a tensor of {input.dtype}; expected a complex type")
         x, dtype = input.abs(), None if dtype is None else dtype.to_real()
     return run_tuple(NORM, (x, <double>p, dim, keepdim, dtype), out)
 

@@ -58,7 +58,7 @@ cdef int check_same_shape(str where, TensorBase input, TensorBase target) except
 
 # ---------------------------------------------------------------- mse_loss
 cdef Op MSE_LOSS = Op("mse_loss(Tensor x, Tensor y) -> Tensor", aten=None, dtype="promote",
-                      scalar={"inexact": "(x - y) * (x - y)"})
+                      scalar={"floating": "(x - y) * (x - y)"})
 
 @MSE_LOSS.derivative("x")
 def mse_loss_derivative_x(grad, x, y):

@@ -16,7 +16,9 @@ sum over them must be the gradient of the place. Source: PyTorch's note "as_stri
 from tensorlab._core.dispatch.dispatch cimport run_4, run_tuple
 from tensorlab._core.dispatch.op cimport Op, inplace_op
 from tensorlab._core.dispatch.operands cimport check_dtype
-from tensorlab._core.dtypes cimport COMPLEX, FLOATING, is_double, is_in, item_size, kernel_dtype, real
+from tensorlab._core.dtypes cimport (
+    COMPLEX, FLOATING, is_double, is_in, item_size, kernel_dtype, real, real_dtype
+)
 from tensorlab._core.graph.graph cimport as_view, bump_version
 from tensorlab._core.layout cimport (
     MAX_NDIM, extent, int_argument, may_have_internal_overlap, plain_ints, read_sizes,
@@ -92,19 +94,23 @@ cdef void accumulate_rows(real* out, const ssize* out_strides, const real* x, co
 cdef int accumulate_into(TensorBase out, TensorBase x) except -1:
     """out += x, one element after the other, so that a place that `out` reaches several times gets the sum.
 
-    Both have the same shape, the same dtype, float32 or float64, and elements (none is on meta).
+    Both have the same shape, the same dtype, which computes in float32 or float64, and elements (none is on meta).
+    A complex number is two real ones, which lie along one more dimension.
     """
-    cdef ssize[MAX_NDIM] sizes, out_strides, x_strides
-    cdef int i, ndim = max(<int>out.ndim_, 1)
+    cdef ssize[MAX_NDIM + 1] sizes, out_strides, x_strides
+    cdef int i, ndim = max(<int>out.ndim_, 1), parts = 2 if is_in(out.dtype_, COMPLEX) else 1
     if out.numel_ == 0:
         return 0
     sizes[0] = 1
     out_strides[0] = x_strides[0] = 0
     for i in range(out.ndim_):
         sizes[i] = out.sizes[i]
-        out_strides[i] = out.strides[i]
-        x_strides[i] = x.strides[i]
-    if is_double(out.dtype_):
+        out_strides[i] = out.strides[i] * parts
+        x_strides[i] = x.strides[i] * parts
+    if parts == 2:
+        sizes[ndim], out_strides[ndim], x_strides[ndim] = 2, 1, 1
+        ndim += 1
+    if is_double(real_dtype(out.dtype_)):
         with nogil:
             accumulate_rows(<double*>memory_of(out), out_strides, <double*>memory_of(x), x_strides, sizes, ndim)
     else:

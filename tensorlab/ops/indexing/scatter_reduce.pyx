@@ -14,8 +14,9 @@ from tensorlab._core.dispatch.op cimport Op, inplace_op
 from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dispatch.out_argument cimport NO_PARTIAL_OVERLAP, OTHERS_APART, store_out
 from tensorlab._core.dtypes cimport (
-    BOOL, FLOAT32, FLOAT64, FLOATING, INT16, INT32, INT64, INT8, NUM_DTYPES, ORDERED, UINT8,
-    dtype_object, is_in, kernel_dtype, number
+    BOOL, COMPLEX128, COMPLEX64, FLOAT32, FLOAT64, FLOATING, INT16, INT32, INT64, INT8,
+    NUM_DTYPES, ORDERED, UINT8, complex128, complex64, dtype_object, inexact, is_in,
+    kernel_dtype, number, summand
 )
 from tensorlab._core.graph.graph cimport dim_of
 from tensorlab._core.layout cimport shape_text, ssize
@@ -40,15 +41,17 @@ cdef enum:
 
 
 # ---------------------------------------------------------------- inner loops: one line; False if an index is out of range
-cdef inline number combined(number so_far, number value, int kind) noexcept nogil:
-    if kind == PROD:
+cdef inline summand combined(summand so_far, summand value, int kind) noexcept nogil:
+    if summand is complex64 or summand is complex128:       # which have no largest
+        return so_far * value
+    elif kind == PROD:
         return so_far * value
     if kind == AMAX:
         return value if value > so_far or value != value else so_far
     return value if value < so_far or value != value else so_far
 
 
-cdef inline bint reduce_loop(number* x, const int64_t* index, number* flat, ssize n, ssize x_stride, ssize index_stride,
+cdef inline bint reduce_loop(summand* x, const int64_t* index, summand* flat, ssize n, ssize x_stride, ssize index_stride,
                              ssize flat_stride, ssize dim_stride, ssize bound, int kind) noexcept nogil:
     cdef ssize i, at
     cdef uint64_t place
@@ -61,28 +64,28 @@ cdef inline bint reduce_loop(number* x, const int64_t* index, number* flat, ssiz
     return True
 
 
-cdef bint prod_loop(number* x, const int64_t* index, number* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
+cdef bint prod_loop(summand* x, const int64_t* index, summand* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
                     ssize dim_stride, ssize bound) noexcept nogil:
     return reduce_loop(x, index, flat, n, x_stride, index_stride, flat_stride, dim_stride, bound, PROD)
 
 
-cdef bint amax_loop(number* x, const int64_t* index, number* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
+cdef bint amax_loop(summand* x, const int64_t* index, summand* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
                     ssize dim_stride, ssize bound) noexcept nogil:
     return reduce_loop(x, index, flat, n, x_stride, index_stride, flat_stride, dim_stride, bound, AMAX)
 
 
-cdef bint amin_loop(number* x, const int64_t* index, number* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
+cdef bint amin_loop(summand* x, const int64_t* index, summand* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
                     ssize dim_stride, ssize bound) noexcept nogil:
     return reduce_loop(x, index, flat, n, x_stride, index_stride, flat_stride, dim_stride, bound, AMIN)
 
 
-cdef void divide(number* x, const number* counts, ssize n) noexcept nogil:
+cdef void divide(summand* x, const summand* counts, ssize n) noexcept nogil:
     """Means of integers are rounded down. (A count of uint8 may have come round to 0.)"""
     cdef ssize i
-    cdef number q, count
+    cdef summand q, count
     for i in range(n):
         count = counts[i]
-        if number is float or number is double:
+        if summand in inexact:
             x[i] = x[i] / count
         elif count != 0:
             q = x[i] // count
@@ -95,11 +98,11 @@ cdef void divide(number* x, const number* counts, ssize n) noexcept nogil:
 cdef scatter_gather_loop[3][NUM_DTYPES] loops
 cdef unary_loop[NUM_DTYPES] divide_loops
 
-cdef void set_loops(int dtype, number as_this) noexcept:
-    loops[PROD][dtype] = <scatter_gather_loop>prod_loop[number]
-    loops[AMAX][dtype] = <scatter_gather_loop>amax_loop[number]
-    loops[AMIN][dtype] = <scatter_gather_loop>amin_loop[number]
-    divide_loops[dtype] = <unary_loop>divide[number]
+cdef void set_loops(int dtype, summand as_this) noexcept:
+    loops[PROD][dtype] = <scatter_gather_loop>prod_loop[summand]
+    loops[AMAX][dtype] = <scatter_gather_loop>amax_loop[summand]
+    loops[AMIN][dtype] = <scatter_gather_loop>amin_loop[summand]
+    divide_loops[dtype] = <unary_loop>divide[summand]
 
 set_loops[uint8_t](UINT8, 0)
 set_loops[int8_t](INT8, 0)
@@ -108,6 +111,8 @@ set_loops[int32_t](INT32, 0)
 set_loops[int64_t](INT64, 0)
 set_loops[float](FLOAT32, 0)
 set_loops[double](FLOAT64, 0)
+set_loops[complex64](COMPLEX64, 0)          # of which infer lets sums, products and means through
+set_loops[complex128](COMPLEX128, 0)
 
 
 # ---------------------------------------------------------------- forward
@@ -223,7 +228,8 @@ def scatter_reduce_infer(TensorBase x, dim, TensorBase index, TensorBase src, re
     cdef int d = dim_of(dim, x, "scatter_reduce")
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(f"scatter_reduce: reduce must be 'sum', 'prod', 'mean', 'amax' or 'amin', not {reduce!r}")
-    check_dtype("scatter_reduce", x, ORDERED)
+    if reduce in ("amax", "amin"):
+        check_dtype("scatter_reduce", x, ORDERED)
     check_source(x, check_index(x, d, index, "scatter_reduce"), src, "scatter_reduce")
     return result_beside(x, x.dtype_, x.ndim_, x.sizes)
 

@@ -36,6 +36,8 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
     if isinstance(ord, str) or not hasattr(ord, "__float__"):
         raise TypeError(f"linalg.vector_norm: ord is {ord!r}; expected a number")
     check_inexact("linalg.vector_norm", x, "x")
+    if dtype is not None and dtype.is_complex != x.is_complex():
+        raise DTypeError(f"linalg.vector_norm: dtype is {dtype} for a tensor of {x.dtype}; expected a type of its kind")
     if isinstance(dim, (tuple, list)) and not dim:
         dim = None
     result = norm_of_elements(x, ord, dim, keepdim, dtype=dtype)

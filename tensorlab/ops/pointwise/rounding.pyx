@@ -7,11 +7,13 @@ from tensorlab._core.dispatch.dispatch cimport (
     run_unary_inplace
 )
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
-from tensorlab._core.dtypes cimport FLOATING, is_in
+from tensorlab._core.dispatch.out_argument cimport store_out
+from tensorlab._core.dtypes cimport COMPLEX, FLOATING, is_in
 from tensorlab._core.tensor cimport TensorBase
 
 from tensorlab._core.dtypes import finfo
 from tensorlab.errors import UnsupportedDType
+from tensorlab.ops.complex_views import view_as_complex, view_as_real
 from tensorlab.ops.pointwise.common import inplace_function, same_gradient, zero_gradient
 
 cdef extern from "rounding_loops.h":        # made from the expressions below: _core/loops/scalar.py
@@ -175,6 +177,8 @@ def nan_to_num(TensorBase input not None, nan=None, posinf=None, neginf=None, *,
     >>> tensorlab.nan_to_num(tensorlab.tensor([float("nan"), float("inf"), 2.]), posinf=9)
     tensor([0., 9., 2.])
     """
+    if is_in(input.dtype_, COMPLEX):        # each of the two parts
+        return store_out("nan_to_num", view_as_complex(nan_to_num(view_as_real(input), nan, posinf, neginf)), out, (input,))
     nan, posinf, neginf = replacements(input, nan, posinf, neginf)
     return run_quaternary(NAN_TO_NUM, input, nan, posinf, neginf, out)
 
@@ -187,6 +191,9 @@ def nan_to_num_(TensorBase input not None, nan=None, posinf=None, neginf=None):
     >>> tensorlab.tensor([float("nan"), 1.0]).nan_to_num_()
     tensor([0., 1.])
     """
+    if is_in(input.dtype_, COMPLEX):
+        nan_to_num_(view_as_real(input), nan, posinf, neginf)
+        return input
     nan, posinf, neginf = replacements(input, nan, posinf, neginf)
     return run_quaternary_inplace(NAN_TO_NUM, input, nan, posinf, neginf)
 

@@ -3,7 +3,9 @@ from tensorlab._core.dispatch.dispatch cimport run_ternary, run_ternary_inplace
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport as_number, check_fits, is_operand
 from tensorlab._core.dispatch.recording cimport OpNode, end_record_inplace
-from tensorlab._core.dtypes cimport BOOL, FLOATING, NUM_DTYPES, UINT8, dtype_object, is_in
+from tensorlab._core.dtypes cimport (
+    BOOL, COMPLEX, FLOATING, INEXACT, NUM_DTYPES, UINT8, dtype_object, is_in, real_dtype
+)
 from tensorlab._core.graph.graph cimport should_record
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.filling cimport start_overlapping
@@ -107,15 +109,16 @@ cdef object checked_value(str where, TensorBase x, object mask, object value):
 
 cdef object fitting_number(str where, object value, TensorBase x):
     """A number cut to x's category; raises if x's type has no such number."""
-    cdef double most, least
+    cdef double most = LARGEST[real_dtype(x.dtype_)]
     if x.dtype_ == BOOL:
         return bool(value)
-    if is_in(x.dtype_, FLOATING):
-        most = LARGEST[x.dtype_]
-        least = -most
-        if not least <= value <= most and math.isfinite(value):
+    if is_in(x.dtype_, INEXACT):
+        parts = (value.real, value.imag) if is_in(x.dtype_, COMPLEX) else (value,)
+        if isinstance(value, complex) and len(parts) == 1:
+            raise DTypeError(f"{where}: {x.dtype} can't hold the complex number {value}; convert input with .cfloat() first")
+        if any(math.isfinite(part) and not -most <= part <= most for part in parts):
             raise DTypeError(f"{where}: the value {value} does not fit in {x.dtype}")
-        return float(value)
+        return value * 1.0
     check_fits(value, x.dtype_, where)
     return int(value)
 

@@ -234,7 +234,7 @@ sinc_ = inplace_function(SINC, sinc)
 # ---------------------------------------------------------------- degrees and radians
 cdef Op SCALE = Op("scale_angle(Tensor x, Scalar factor) -> Tensor",
                    aten=None, dtype="floating",
-                   scalar={"inexact": "x * factor"}, node="MulBackward0")
+                   scalar={"floating": "x * factor"}, node="MulBackward0")
 
 @SCALE.derivative("x")
 def scale_derivative(grad, factor):
