@@ -37,6 +37,9 @@ MODULES = [
     "tensorlab.nn",
     "tensorlab.nn.parameter",
     "tensorlab.special",
+    "tensorlab.masked",
+    "tensorlab.quasirandom",
+    "tensorlab.signal.windows",
     "tensorlab.optim",
     "tensorlab.optim.lr_scheduler",
     "tensorlab.optim.swa_utils",
@@ -522,7 +525,7 @@ def stub_text(package):
             classes += ["", f"{name} = {alias}"]
         elif isinstance(value, type):
             classes += ["", *class_lines(value, name, known)]
-        elif name in overrides()[0]:
+        elif name in overrides()[0] and package.__name__ != "tensorlab.masked":
             functions += [line for node in overrides()[0][name] for line in written(node)]
         elif callable(value) and hasattr(value, "__name__"):
             otherwise = "Tensor" if computes(value) else "Any"
@@ -545,6 +548,8 @@ def computes(function):
     home = getattr(function, "__module__", None) or ""
     of_tensors = (
         "ops",
+        "masked",
+        "signal.windows",
         "nn.functional",
         "nn.init",
         "_core.interop",
@@ -614,7 +619,9 @@ def return_types_text():
             for key, value in vars(getattr(return_types, name)).items()
             if isinstance(value, property)
         ]
-        lines += ["", f"class {name}(NamedTuple):", *(f"    {field}: Tensor" for field in fields)]
+        types = {"bin_edges": "tuple[Tensor, ...]"} if name == "histogramdd" else {}
+        lines += ["", f"class {name}(NamedTuple):"]
+        lines += [f"    {field}: {types.get(field, 'Tensor')}" for field in fields]
     return HEADER + "\n".join(lines) + "\n"
 
 

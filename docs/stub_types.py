@@ -63,7 +63,8 @@ ARGUMENTS = {
         patience cooldown num_workers count seed precision edgeitems linewidth num_threads
         upscale_factor downscale_factor embed_dim embed_dim_to_check num_heads kdim vdim d_model nhead num_layers sz
         num_encoder_layers num_decoder_layers dim_feedforward input_size hidden_size num_chunks proj_size n_classes
-        in1_features in2_features num_classes blank top left height width num_output_channels max_size""",
+        in1_features in2_features num_classes blank top left height width num_output_channels max_size
+        window_length M""",
     "float | Sequence[float]": "brightness saturation hue degrees",
     "tuple[float, float]": "betas ratio",
     "Tensor | Sequence[int]": "input_lengths target_lengths",
@@ -225,7 +226,27 @@ ARGUMENTS_OF = {
     "take_along_dim.indices": "Tensor",
     "unravel_index.indices": "Tensor",
     "split.split_size_or_sections": "int | Sequence[int]",
-    "split_with_sizes.split_sizes": "Sequence[int]",
+    **dict.fromkeys(
+        [f"{name}.split_sizes" for name in ("split_with_sizes", "split_with_sizes_copy")]
+        + ["unsafe_split_with_sizes.split_sizes", "Tensor.unsafe_split_with_sizes.split_sizes"],
+        "Sequence[int]",
+    ),
+    **dict.fromkeys(
+        [f"{name}.split_size" for name in ("split_copy", "unsafe_split", "Tensor.unsafe_split")],
+        "int",
+    ),
+    **dict.fromkeys(["unfold_copy.dimension", "unfold_copy.size", "unfold_copy.step"], "int"),
+    **dict.fromkeys([f"{name}.p" for name in ("mvlgamma", "mvlgamma_", "multigammaln")], "int"),
+    "multigammaln.a": "Tensor",
+    "histogramdd.bins": "int | Sequence[int] | Sequence[Tensor]",
+    "histogramdd.range": "Sequence[float] | None",
+    "general_cosine.a": "Sequence[float]",
+    "exponential.center": "float",
+    **dict.fromkeys(["normalize.ord", "norm.ord"], "float"),
+    **dict.fromkeys(["var.unbiased", "std.unbiased"], "bool"),
+    **dict.fromkeys(["logaddexp.input_mask", "logaddexp.other_mask"], "Tensor"),
+    **dict.fromkeys(["SobolEngine.dimension", "draw_base2.m"], "int"),
+    **dict.fromkeys(["make_tensor.low", "make_tensor.high"], "float"),
     "index_put.indices": "Sequence[Tensor | None]",
     "index_put_.indices": "Sequence[Tensor | None]",
     "pad.pad": "Sequence[int]",
@@ -379,7 +400,8 @@ RESULTS = {
     "dtype": "dtype get_default_dtype result_type promote_types to_real to_complex",
     "device": "device get_default_device",
     "layout": "layout",
-    "tuple[Tensor, ...]": "chunk tensor_split hsplit vsplit dsplit broadcast_tensors meshgrid unravel_index gradient",
+    "tuple[Tensor, ...]": """chunk tensor_split hsplit vsplit dsplit broadcast_tensors meshgrid unravel_index gradient
+        split_copy split_with_sizes_copy unbind_copy unsafe_chunk unsafe_split unsafe_split_with_sizes""",
     "tuple[Tensor, Tensor]": """std_mean var_mean frexp gru rnn_tanh rnn_relu lstm_cell
         max_pool1d_with_indices max_pool2d_with_indices
         max_pool3d_with_indices adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices
@@ -429,6 +451,9 @@ RESULTS_OF = {
     **dict.fromkeys(["remove_spectral_norm", "convert_conv3d_weight_memory_format"], "Module"),
     "clip_grads_with_norm_": "None",
     "pad_sequence": "Tensor",
+    "histogramdd": "return_types.histogramdd",
+    "SobolEngine.draw_base2": "Tensor",
+    **dict.fromkeys(["SobolEngine.reset", "SobolEngine.fast_forward"], "Self"),
     **dict.fromkeys(["pack_padded_sequence", "pack_sequence"], "PackedSequence"),
     "pad_packed_sequence": "tuple[Tensor, Tensor]",
     "unpad_sequence": "list[Tensor]",

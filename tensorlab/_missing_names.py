@@ -330,7 +330,7 @@ LEFT_OUT = [
         thread_safe_generator random.thread_safe_generator empty_permuted hash_tensor
         slice_inverse norm_except_dim native_norm embedding_renorm_ batch_norm_backward_*
         batch_norm_elemt batch_norm_gather_* batch_norm_stats batch_norm_update_stats contrib
-        numa torch_version types utils.backcompat
+        numa signal.windows.windows torch_version types utils.backcompat
         utils.collect_env utils.cpp_backtrace utils.get_cpp_backtrace utils.debug_log
         utils.deterministic utils.file_baton utils.hipify utils.mkldnn utils.serialization
         utils.set_module utils.viz utils.weak has_lapack has_mkl
@@ -368,11 +368,6 @@ LEFT_OUT = [
         "an inner function of layers; call the one of nn.functional",
         "",
         "native_*",
-    ),
-    (
-        "call the function without unsafe_ in its name",
-        "",
-        "unsafe_*",
     ),
     (
         "call the function without _copy in its name, and then clone()",
@@ -727,7 +722,7 @@ LEFT_OUT = [
         "take the fields by their place in the tuple",
         "return_types",
         """all_return_types aminmax_out cummax_out cummin_out frexp* geqrf* histogram_out
-        histogramdd kthvalue_out linalg_* lu_unpack* max_out median_out min_out mode_out
+        kthvalue_out linalg_* lu_unpack* max_out median_out min_out mode_out
         nanmedian_out pytree_register_structseq qr* slogdet* sort_out svd* topk_out
         triangular_solve*""",
     ),

@@ -838,5 +838,16 @@ _missing.explain_missing_attributes(
     q_per_channel_zero_points q_scale q_zero_point qscheme reinforce resize resize_as
     resize_as_sparse_ slice_inverse smm sparse_resize_ sparse_resize_and_clear_ sspaddmm
     storage storage_type to_mkldnn to_padded_tensor volatile""",
+    """ccol_indices cdouble cfloat chalf cholesky cholesky_inverse cholesky_solve coalesce
+    col_indices conj_physical_ const_data_ptr crow_indices dense_dim dequantize det eig geqrf
+    grad_dtype hash_tensor index indices int_repr inverse ipu
+    is_coalesced is_ipu is_maia is_vulkan isreal istft logdet lstsq lu lu_solve matrix_exp
+    matrix_power module_load mtia orgqr ormqr pinverse
+    q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qr
+    qscheme reinforce resize resize_as resize_as_sparse_ row_indices slice_inverse
+    slogdet smm solve sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm stft
+    storage storage_type svd symeig to_dense to_mkldnn to_padded_tensor to_sparse to_sparse_bsc
+    to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr triangular_solve
+    values volatile""",
 )
 accept_numpy_names(vars(Tensor).values())

@@ -1,14 +1,15 @@
 """Reductions under a mask: elements whose mask is False do not count.
 
-What is left out is filled with the value that changes nothing (0 in a sum, -inf in a maximum). Where a mask leaves nothing, the
-result is that value; mean, var and std, which have none, are nan there. A mask has the shape of the tensor, or broadcasts to it.
+What is left out is filled with the value that changes nothing (0 in a sum, -inf in a maximum).
+Where a mask leaves nothing, the result is that value; mean, var and std, which have none, are nan
+there. A mask has the shape of the tensor, or broadcasts to it.
 
-Source: PyTorch's proposal of masked reductions, pytorch/rfcs 27. Its MaskedTensor, a tensor that carries its mask along, is left out.
+Source: PyTorch's proposal of masked reductions, pytorch/rfcs 27. Its MaskedTensor, a tensor that
+carries its mask along, is left out.
 """
 
 from tensorlab import _missing
 from tensorlab._core.dtypes import BY_NAME, iinfo
-from tensorlab.nn import functional
 from tensorlab.ops.extrema import amax as largest
 from tensorlab.ops.extrema import amin as smallest
 from tensorlab.ops.extrema import argmax as index_of_largest
@@ -18,6 +19,8 @@ from tensorlab.ops.order_statistics import nanmedian
 from tensorlab.ops.pointwise.bounds import maximum
 from tensorlab.ops.pointwise.elementary import logaddexp as logaddexp_of_all
 from tensorlab.ops.pointwise.selection import where
+from tensorlab.ops.softmax import log_softmax as log_softmax_of_all
+from tensorlab.ops.softmax import softmax as softmax_of_all
 from tensorlab.ops.statistics import logsumexp as logsumexp_of_all
 
 __all__ = [
@@ -156,7 +159,9 @@ def amin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
 
 
 def argmax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
-    """Return the index of the largest element that a mask lets through, in the type of `input` unless `dtype` is given.
+    """Return the index of the largest element that a mask lets through.
+
+    It is of the type of `input` unless `dtype` is given.
 
     >>> import tensorlab
     >>> x, mask = tensorlab.tensor([1.0, 2.0, 4.0]), tensorlab.tensor([True, True, False])
@@ -168,7 +173,9 @@ def argmax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
 
 
 def argmin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
-    """Return the index of the smallest element that a mask lets through, in the type of `input` unless `dtype` is given.
+    """Return the index of the smallest element that a mask lets through.
+
+    It is of the type of `input` unless `dtype` is given.
 
     >>> import tensorlab
     >>> x, mask = tensorlab.tensor([1.0, 2.0, 4.0]), tensorlab.tensor([False, True, True])
@@ -186,7 +193,9 @@ def counted(x, dim, keepdim, mask, what):
 
 
 def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
-    """Return the mean of the elements that a mask lets through, nan where there is none; the arguments are those of `sum`.
+    """Return the mean of the elements that a mask lets through, nan where there is none.
+
+    The arguments are those of `sum`.
 
     Raises
     ------
@@ -206,7 +215,9 @@ def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
 
 
 def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
-    """Return the median of the elements that a mask lets through, the lower of two in the middle; nan where there is none.
+    """Return the median of the elements that a mask lets through, nan where there is none.
+
+    It is the lower of two in the middle.
 
     Parameters
     ----------
@@ -230,8 +241,8 @@ def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
         return values
     if values.isnan().any():
         raise ValueError(
-            f"masked.median: the mask leaves nothing of some rows, and {input.dtype} has no nan; convert the tensor to a "
-            "floating type first"
+            f"masked.median: the mask leaves nothing of some rows, and {input.dtype} has no nan; "
+            "convert the tensor to a floating type first"
         )
     return values.to(dtype or input.dtype)
 
@@ -341,7 +352,7 @@ def softmax(input, dim, *, dtype=None, mask=None):
     tensor([0.5000, 0.0000, 0.5000])
     """
     x = filled(input, mask, lowest(input.dtype), "masked.softmax")
-    return functional.softmax(x, one_dim(x, dim, "masked.softmax"), dtype=dtype or input.dtype)
+    return softmax_of_all(x, one_dim(x, dim, "masked.softmax"), dtype=dtype or input.dtype)
 
 
 def log_softmax(input, dim, *, dtype=None, mask=None):
@@ -354,7 +365,7 @@ def log_softmax(input, dim, *, dtype=None, mask=None):
     """
     x = filled(input, mask, lowest(input.dtype), "masked.log_softmax")
     dim = one_dim(x, dim, "masked.log_softmax")
-    return functional.log_softmax(x, dim, dtype=dtype or input.dtype)
+    return log_softmax_of_all(x, dim, dtype=dtype or input.dtype)
 
 
 def softmin(input, dim, *, dtype=None, mask=None):
@@ -366,11 +377,13 @@ def softmin(input, dim, *, dtype=None, mask=None):
     tensor([0.5000, 0.0000, 0.5000])
     """
     x = filled(input, mask, highest(input.dtype), "masked.softmin")
-    return functional.softmin(x, one_dim(x, dim, "masked.softmin"), dtype=dtype or input.dtype)
+    return softmax_of_all(-x, one_dim(x, dim, "masked.softmin"), dtype=dtype or input.dtype)
 
 
 def normalize(input, ord, dim, *, eps=1e-12, dtype=None, mask=None):
-    """Return the elements that a mask lets through over their norm, or over `eps` where that is larger; the others become 0.
+    """Return the elements that a mask lets through over their norm; the others become 0.
+
+    Where `eps` is larger than the norm, they are divided by that.
 
     >>> import tensorlab
     >>> x, mask = tensorlab.tensor([3.0, 2.0, 4.0]), tensorlab.tensor([True, False, True])

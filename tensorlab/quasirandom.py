@@ -15,9 +15,11 @@ __all__ = ["SobolEngine"]
 class SobolEngine:
     """A Sobol sequence of points in the unit cube, scrambled if you like.
 
-    Point k is made of the bits of k: each one that is set in its Gray code turns over a pattern of bits, the *direction numbers* of
-    a dimension. From one point to the next a single bit of the Gray code changes, so that a point costs one exclusive or.
-    Source: Sobol 1967; direction numbers of Joe and Kuo 2008, which SciPy brings along; scrambling: Owen 1998.
+    Point k is made of the bits of k: each one that is set in its Gray code turns over a pattern
+    of bits, one of the *direction numbers* of a dimension. From one point to the next a single
+    bit of the Gray code changes, so that a point costs one exclusive or.
+    Source: Sobol 1967; direction numbers of Joe and Kuo 2008, which SciPy brings along;
+    scrambling: Owen 1998.
 
     Parameters
     ----------
@@ -87,8 +89,9 @@ class SobolEngine:
         total = self.num_generated + 2**m
         if total & (total - 1):
             raise ValueError(
-                f"SobolEngine: with {self.num_generated} points drawn before, 2**{m} more are {total} points, which is no "
-                "power of 2, so that they are not balanced; use draw(n) if you want them anyhow"
+                f"SobolEngine: with {self.num_generated} points drawn before, 2**{m} more are {total} "
+                "points, which is no power of 2, so that they are not balanced; use draw(n) if you "
+                "want them anyhow"
             )
         return self.draw(2**m, out=out, dtype=dtype)
 
@@ -121,7 +124,7 @@ class SobolEngine:
         return np.bitwise_xor.accumulate(points, axis=0, out=points)
 
     def _scramble(self):
-        """Multiply each direction number by a random triangular matrix of bits, and shift all points by a random one."""
+        """Multiply direction numbers by random triangular matrices of bits, and shift all points."""
         generator = None if self.seed is None else Generator().manual_seed(self.seed)
         bits, size = self.MAXBIT, self.dimension
         shift = randint(2, (size, bits), device="cpu", generator=generator)

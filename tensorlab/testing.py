@@ -1,4 +1,6 @@
-"""assert_close: compare results with what they should be, and say where and by how much they differ. make_tensor: inputs."""
+"""assert_close: compare results with what they should be, and say where and by how much they
+differ. make_tensor: inputs for that.
+"""
 
 import math
 import warnings

@@ -34,7 +34,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
         ("tensorlab", "DataLoader", "did you mean tensorlab.utils.data.DataLoader"),
         ("tensorlab.optim", "StepLR", "did you mean tensorlab.optim.lr_scheduler.StepLR"),
         ("tensorlab", "svd", "still to come. Until then, give x.numpy.* to numpy.linalg"),
-        ("tensorlab", "unsafe_chunk", "call the function without unsafe_ in its name"),
+        (
+            "tensorlab",
+            "values_copy",
+            "call the function without _copy in its name, and then clone()",
+        ),
         ("tensorlab.optim.adam", "adam", "use the class"),
         ("tensorlab.nn.functional", "interpolat", "did you mean 'interpolate'"),
         ("tensorlab.optim", "RMSProp", "did you mean 'RMSprop'"),

@@ -30,7 +30,6 @@ PACKAGES = [
     "func",
     "jit",
     "linalg",
-    "masked",
     "nested",
     "nn.parallel",
     "onnx",

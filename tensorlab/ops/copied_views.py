@@ -1,7 +1,8 @@
-"""Views in memory of their own: `permute_copy` and others; and `unsafe_split`, `unsafe_chunk`, which are split and chunk.
+"""Views in memory of their own: `permute_copy` and others; and the functions `unsafe_split`, ...
 
-PyTorch's transformations of graphs replace a view by its copy where nothing may share memory. The copies are row-major. The
-*unsafe* ones are views about which PyTorch's autograd forgets that they are; here they are ordinary ones.
+PyTorch's transformations of graphs replace a view by its copy where nothing may share memory.
+The copies are row-major. The *unsafe* functions are `split`, `chunk` and `split_with_sizes`;
+PyTorch's autograd forgets that their results are views, and here they are ordinary ones.
 """
 
 from tensorlab._core.device import contiguous_format
@@ -125,7 +126,9 @@ def squeeze_copy(input, dim=None, *, out=None):
     tensor([1, 2])
     """
     check_tensor("squeeze_copy", input)
-    return copied("squeeze_copy", input.squeeze() if dim is None else input.squeeze(dim), out, input)
+    return copied(
+        "squeeze_copy", input.squeeze() if dim is None else input.squeeze(dim), out, input
+    )
 
 
 def t_copy(input, *, out=None):

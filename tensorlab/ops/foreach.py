@@ -1,11 +1,13 @@
-"""Operations on lists of tensors, `_foreach_add` and others, as optimizers of other packages call them.
+"""Operations on lists of tensors, `_foreach_add` and others, as other packages' optimizers call them.
 
-Here they are loops: an op on the CPU gains nothing from knowing the next one. They take what PyTorch's take: one number or tensor for all,
-or a list with one for each; and those that write, such as `_foreach_add_`, return the list that they wrote to. Lengths are compared
-before anything is written.
+Here they are loops: an op on the CPU gains nothing from knowing the next one. They take what
+PyTorch's take: one number or tensor for all, or a list with one for each; and those that write,
+such as `_foreach_add_`, return the list that they wrote to. Lengths are compared before anything
+is written.
 """
 
 import itertools
+from collections.abc import Callable
 
 from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import ShapeError
@@ -13,10 +15,10 @@ from tensorlab.ops.norms import norm
 from tensorlab.ops.pointwise.powers import pow
 
 UNARY = """
-    abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt
-    sigmoid sign sin sinh sqrt tan tanh trunc
+    abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg
+    reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc
 """
-# what they call the second argument, for one and for many; and the method
+# The methods that take a second argument, and the names of this one below.
 BINARY = {
     "add": "add",
     "sub": "sub",
@@ -29,7 +31,7 @@ BINARY = {
     "pow": "pow",
 }
 SECOND = {"scalar", "scalars", "other", "exponent"}
-FUNCTIONS = {}
+FUNCTIONS: dict[str, Callable] = {}
 
 
 # ------------------------------------------------------------------------------ arguments
@@ -108,7 +110,11 @@ def binary(where, method, suffix):
         for name in SECOND & set(named):
             other = named.pop(name)
         if named or other is None:
-            wrong = f"argument {next(iter(named))!r} is unknown" if named else "a second argument is needed"
+            wrong = (
+                f"argument {next(iter(named))!r} is unknown"
+                if named
+                else "a second argument is needed"
+            )
             raise TypeError(f"{where}: {wrong}")
         if method == "pow" and not suffix and not isinstance(self, (list, tuple)):
             check_tensors(where, other, "exponent")  # 2 to the power of each
@@ -131,9 +137,7 @@ def ternary(where, method, suffix):
         check_lists(where, self, tensor1=tensor1, tensor2=tensor2)
         values = for_each(where, self, value if scalars is None else scalars, "scalars")
         rows = zip(self, tensor1, tensor2, values, strict=True)
-        results = tuple(
-            [getattr(x, method + suffix)(y, z, value=one) for x, y, z, one in rows]
-        )
+        results = tuple([getattr(x, method + suffix)(y, z, value=one) for x, y, z, one in rows])
         return self if suffix else results
 
     return function

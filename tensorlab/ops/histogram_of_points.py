@@ -15,8 +15,10 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
     Parameters
     ----------
     input : floating Tensor, shape (..., d), points in d dimensions
-    bins : int, ranges of equal width in each dimension; or a list of d of them; or a list of d Tensors, the edges in ascending order
-    range : list of 2 * d numbers, the lowest and the highest edge of each dimension; without it the extremes of the points
+    bins : int, ranges of equal width in each dimension; or a list of d of them; or a list of d
+        Tensors, the edges in ascending order
+    range : list of 2 * d numbers, the lowest and the highest edge of each dimension; without it
+        the extremes of the points
     weight : Tensor of the shape of `input` without its last dimension, what each point counts
     density : bool, divide by the sizes of the boxes and the total, so that the integral is 1
 
@@ -109,7 +111,9 @@ def edges_along(points, dim, bins, limits):
     else:
         low, high = 0.0, 1.0
     if not (math.isfinite(low) and math.isfinite(high)):
-        raise ShapeError(f"histogramdd: the range of dimension {dim}, {low} to {high}, is not finite")
+        raise ShapeError(
+            f"histogramdd: the range of dimension {dim}, {low} to {high}, is not finite"
+        )
     if low > high:
         raise ShapeError(f"histogramdd: dimension {dim} begins at {low}, above its end {high}")
     if low == high:

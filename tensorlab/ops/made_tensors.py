@@ -27,8 +27,8 @@ def make_tensor(
     shape : ints, or one sequence of them
     dtype : dtype
     device : str or device
-    low, high : number; -9 and 9 unless given (10 for whole numbers, from 0 for those without a sign; 0 and 2 for bool). They are
-        moved to the limits of the type
+    low, high : number; -9 and 9 unless given (10 for whole numbers, from 0 for those without a
+        sign; 0 and 2 for bool). They are moved to the limits of the type
     requires_grad : bool, for floating types only
     noncontiguous : bool, every other element of memory, if there are two
     exclude_zero : bool, 1 instead of 0, or the smallest normal number of a floating type
@@ -37,8 +37,8 @@ def make_tensor(
     Raises
     ------
     ValueError
-        If `low` is not below `high`, one of them is nan, or no number of the type lies between them; or if options exclude each
-        other.
+        If `low` is not below `high`, one of them is nan, or no number of the type lies between
+        them; or if options exclude each other.
 
     >>> import tensorlab
     >>> x = tensorlab.testing.make_tensor(3, 4, dtype=tensorlab.float32, device="cpu", low=-1, high=1)
@@ -51,7 +51,9 @@ def make_tensor(
     if noncontiguous and memory_format is not None:
         raise ValueError("make_tensor: give noncontiguous or memory_format, not both")
     if requires_grad and not dtype.is_floating_point:
-        raise ValueError(f"make_tensor: tensors of {dtype} have no gradient; leave requires_grad out")
+        raise ValueError(
+            f"make_tensor: tensors of {dtype} have no gradient; leave requires_grad out"
+        )
     noncontiguous = noncontiguous and math.prod(shape) > 1
     if noncontiguous:
         shape = (*shape[:-1], 2 * shape[-1])
@@ -78,7 +80,9 @@ def bounds(dtype, low, high):
         raise ValueError(f"make_tensor: low is {low} and high {high}; neither may be nan")
     if low == high and dtype.is_floating_point:
         warnings.warn(
-            "make_tensor: low and high are equal; use tensorlab.full for one number", FutureWarning, 3
+            "make_tensor: low and high are equal; use tensorlab.full for one number",
+            FutureWarning,
+            3,
         )
     elif low >= high:
         raise ValueError(f"make_tensor: low is {low}, which is not below high, {high}")
@@ -90,13 +94,14 @@ def bounds(dtype, low, high):
 
 
 def limits(dtype):
-    """The least number of a type, an upper bound of its numbers, and the bounds that are used unless others are given."""
+    """The least number of a type, a bound above its numbers, and the bounds without others."""
     if dtype.is_floating_point:
         return finfo(dtype).min, finfo(dtype).max, -9, 9
     if dtype.name == "bool":
         return 0, 2, 0, 2
     most = iinfo(dtype).max
-    return iinfo(dtype).min, most + (dtype.name != "int64"), -9, 10  # randint takes no bound above int64
+    above = most + (dtype.name != "int64")  # randint takes no bound above int64
+    return iinfo(dtype).min, above, -9, 10
 
 
 def uniform(x, low, high):

@@ -5,8 +5,8 @@ import math
 from tensorlab._core.dispatch.out_argument import store_out
 from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import DTypeError, ShapeError
-from tensorlab.ops.ranges import arange
 from tensorlab.ops.pointwise.special import lgamma
+from tensorlab.ops.ranges import arange
 
 
 def mvlgamma(input, p, *, out=None):
@@ -50,7 +50,9 @@ def mvlgamma_(self, p):
     tensor([0.4516, 1.5502])
     """
     if not self.dtype.is_floating_point:
-        raise DTypeError(f"mvlgamma_: the result is of a floating type, and the tensor of {self.dtype}")
+        raise DTypeError(
+            f"mvlgamma_: the result is of a floating type, and the tensor of {self.dtype}"
+        )
     return self.copy_(log_gamma_of_dims("mvlgamma_", self, p))
 
 
@@ -61,6 +63,8 @@ def log_gamma_of_dims(where, x, p):
         raise TypeError(f"{where}: argument 'p' must be an int, not {type(p).__name__}")
     if p < 1:
         raise ShapeError(f"{where}: p is {p}, but it has to be at least 1: it counts dimensions")
+    if x.dtype.name == "bool":
+        raise DTypeError(f"{where}: not for bool, whose values are not numbers; convert it first")
     dtype = x.dtype if x.dtype.is_floating_point else None
     halves = arange(p, dtype=dtype, device=x.device) * -0.5
     return lgamma(x.unsqueeze(-1) + halves).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)

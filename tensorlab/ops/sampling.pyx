@@ -1,6 +1,7 @@
 """Numbers of distributions whose parameters are tensors: Poisson, binomial, gamma, Dirichlet.
 
-A generator is serial, so an element is drawn after the other, in the order of the dimensions; _core/rejection.pyx has the recipes.
+A generator is serial, so one element is drawn after the other, in the order of the dimensions; _core/rejection.pyx has the
+recipes.
 Gamma and Dirichlet samples have derivatives: a sample x with the cumulative distribution F moves with its parameter a by
 -(dF/da) / (dF/dx). Source: Figurnov, Mohamed and Mnih 2018, "Implicit reparameterization gradients".
 """
@@ -89,8 +90,13 @@ def poisson(TensorBase input not None, generator=None, *, out=None):
 # ---------------------------------------------------------------- binomial
 cdef Op BINOMIAL = Op("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor")
 
-BINOMIAL.derivative("count")(no_derivative("binomial", "count"))
-BINOMIAL.derivative("prob")(no_derivative("binomial", "prob"))
+@BINOMIAL.derivative("count")
+def binomial_derivative_count(grad):
+    raise no_derivative("binomial", "count")
+
+@BINOMIAL.derivative("prob")
+def binomial_derivative_prob(grad):
+    raise no_derivative("binomial", "prob")
 
 @BINOMIAL.infer
 def binomial_infer(TensorBase count, TensorBase prob, generator):
@@ -108,7 +114,8 @@ def binomial_kernel(TensorBase out, TensorBase count, TensorBase prob, generator
     cdef TensorBase counts = plain_as(count, dtype), probs = plain_as(prob, dtype)
     cdef TensorBase made = empty_beside(count, dtype, 1, &count.numel_)
     if is_double(dtype):
-        binomial_row[double](<double*>memory_of(made), <double*>memory_of(counts), <double*>memory_of(probs), count.numel_, source)
+        binomial_row[double](<double*>memory_of(made), <double*>memory_of(counts), <double*>memory_of(probs), count.numel_,
+                             source)
     else:
         binomial_row[float](<float*>memory_of(made), <float*>memory_of(counts), <float*>memory_of(probs), count.numel_, source)
     copy_into(out, (<object>made).view(count.shape))

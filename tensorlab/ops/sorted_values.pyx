@@ -114,8 +114,11 @@ cdef TensorBase value_of_rank(TensorBase x, bint skips_nan):
 
 
 cdef TensorBase partitioned(TensorBase x, int dim, ssize k):
-    """A copy, in the type that is computed in, with the element of rank k of each slice at its place along the dimension, smaller
-    ones before it; slices are rows of memory. k is that of order_statistics: -1 and -2 are the middle, -2 of those that are not nan."""
+    """A copy, in the type that is computed in, with the element of rank k of each slice at its place along the dimension, and
+    smaller ones before it; slices are rows of memory.
+
+    k is that of order_statistics: -1 and -2 are the middle, -2 of those that are not nan.
+    """
     cdef TensorBase rows = empty_beside(x, kernel_dtype(x.dtype_), 1, &x.numel_), copy
     cdef ssize[MAX_NDIM] strides
     cdef ssize[2] shape

@@ -4,6 +4,7 @@ They are calculated in double, and rounded once to their type.
 """
 
 import math
+from functools import partial
 
 from tensorlab._core.dtypes import BY_NAME
 from tensorlab.errors import DTypeError, ShapeError
@@ -48,7 +49,7 @@ def kaiser(beta, length, periodic, device):
 
 # ------------------------------------------------------------------------------ the functions of the package
 def filled(where, out, window, length, periodic, **options):
-    """The values that `window(length, periodic, device)` gives, in a tensor that is made with the options of `empty`."""
+    """What `window(length, periodic, device)` gives, in a tensor made with the options of `empty`."""
     if isinstance(length, bool) or not hasattr(length, "__index__"):
         raise TypeError(f"{where}: the window's length must be an int, not {type(length).__name__}")
     if length < 0:
@@ -87,7 +88,7 @@ def blackman_window(window_length, periodic=True, *, out=None, **options):
     >>> tensorlab.blackman_window(4).round(decimals=2)
     tensor([0.0000, 0.3400, 1.0000, 0.3400])
     """
-    cosines = lambda *size: sum_of_cosines(BLACKMAN, *size)
+    cosines = partial(sum_of_cosines, BLACKMAN)
     return filled("blackman_window", out, cosines, window_length, periodic, **options)
 
 
@@ -103,7 +104,7 @@ def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, out=N
     >>> tensorlab.hamming_window(4)
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
     """
-    cosines = lambda *size: sum_of_cosines((alpha, beta), *size)
+    cosines = partial(sum_of_cosines, (alpha, beta))
     return filled("hamming_window", out, cosines, window_length, periodic, **options)
 
 
@@ -118,7 +119,7 @@ def hann_window(window_length, periodic=True, *, out=None, **options):
     >>> tensorlab.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
-    cosines = lambda *size: sum_of_cosines(HANN, *size)
+    cosines = partial(sum_of_cosines, HANN)
     return filled("hann_window", out, cosines, window_length, periodic, **options)
 
 
@@ -134,5 +135,5 @@ def kaiser_window(window_length, periodic=True, beta=12.0, *, out=None, **option
     >>> tensorlab.kaiser_window(4, beta=5.0)
     tensor([0.0367, 0.5529, 1.0000, 0.5529])
     """
-    shaped = lambda *size: kaiser(beta, *size)
+    shaped = partial(kaiser, beta)
     return filled("kaiser_window", out, shaped, window_length, periodic, **options)

@@ -1,9 +1,11 @@
-"""Windows: how much each sample of a stretch of a signal counts. They are called as SciPy's, and symmetric unless `sym=False`.
+"""Windows: how much each sample of a stretch of a signal counts.
 
+They are called as SciPy's, and are symmetric unless `sym=False`.
 The options of all of them are `dtype` (float32 or float64), `layout`, `device` and `requires_grad`.
 """
 
 import math
+from functools import partial
 
 from tensorlab import _missing
 from tensorlab._core.dtypes import BY_NAME, get_default_dtype
@@ -37,7 +39,9 @@ NUTTALL = (0.3635819, 0.4891775, 0.1365995, 0.0106411)
 def filled(where, window, length, sym, dtype=None, layout=None, device=None, requires_grad=False):
     """The values that `window(length, periodic, device)` gives, in a new tensor."""
     if isinstance(length, bool) or not hasattr(length, "__index__"):
-        raise TypeError(f"{where}: the window's length M must be an int, not {type(length).__name__}")
+        raise TypeError(
+            f"{where}: the window's length M must be an int, not {type(length).__name__}"
+        )
     if length < 0:
         raise ValueError(f"{where}: the window's length M is {length}; it must be at least 0")
     dtype = get_default_dtype() if dtype is None else dtype
@@ -128,10 +132,15 @@ def exponential(M, *, center=None, tau=1.0, sym=True, **options):
     if tau <= 0:
         raise ValueError(f"exponential: tau is {tau}; it must be above 0")
     if sym and center is not None:
-        raise ValueError("exponential: a symmetric window has its centre in the middle; give sym=False with center")
+        raise ValueError(
+            "exponential: a symmetric window has its centre in the middle; give sym=False with center"
+        )
     shift = 0.0 if center is None else (M if M > 1 else M - 1) / 2 - center
-    falling = lambda *size: (-(offsets(*size) + shift).abs() / tau).exp()
-    return filled("exponential", falling, M, sym, **options)
+    return filled("exponential", partial(falling, shift, tau), M, sym, **options)
+
+
+def falling(shift, tau, length, periodic, device):
+    return (-(offsets(length, periodic, device) + shift).abs() / tau).exp()
 
 
 def gaussian(M, *, std=1.0, sym=True, **options):
@@ -150,8 +159,11 @@ def gaussian(M, *, std=1.0, sym=True, **options):
     """
     if std <= 0:
         raise ValueError(f"gaussian: std is {std}; it must be above 0")
-    bell = lambda *size: (-(offsets(*size) / std).square() / 2).exp()
-    return filled("gaussian", bell, M, sym, **options)
+    return filled("gaussian", partial(bell, std), M, sym, **options)
+
+
+def bell(std, length, periodic, device):
+    return (-(offsets(length, periodic, device) / std).square() / 2).exp()
 
 
 def general_cosine(M, *, a, sym=True, **options):
@@ -169,11 +181,12 @@ def general_cosine(M, *, a, sym=True, **options):
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """
     if not isinstance(a, (list, tuple)):
-        raise TypeError(f"general_cosine: the weights a must be a list or tuple, not {type(a).__name__}")
+        raise TypeError(
+            f"general_cosine: the weights a must be a list or tuple, not {type(a).__name__}"
+        )
     if not a:
         raise ValueError("general_cosine: the weights a are empty; give at least one")
-    cosines = lambda *size: sum_of_cosines(a, *size)
-    return filled("general_cosine", cosines, M, sym, **options)
+    return filled("general_cosine", partial(sum_of_cosines, a), M, sym, **options)
 
 
 def general_hamming(M, *, alpha=0.54, sym=True, **options):
@@ -241,8 +254,7 @@ def kaiser(M, *, beta=12.0, sym=True, **options):
     """
     if beta < 0:
         raise ValueError(f"kaiser: beta is {beta}; it must be at least 0")
-    shaped = lambda *size: kaiser_values(beta, *size)
-    return filled("kaiser", shaped, M, sym, **options)
+    return filled("kaiser", partial(kaiser_values, beta), M, sym, **options)
 
 
 def nuttall(M, *, sym=True, **options):

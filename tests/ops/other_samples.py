@@ -53,6 +53,29 @@ RANDOM = [
             "normal stds": lambda T, x, p: T.normal(2.0, p) + x,
         }.items()
     ],
+    Sample("poisson", lambda T, x: T.poisson(x), uniform(0, 9, 3, 4), derivatives=1),
+    Sample("binomial", lambda T, x: T.binomial(x, x / 9), uniform(0, 9, 3, 4), derivatives=0),
+    Sample(
+        "_standard_gamma", lambda T, x: T._standard_gamma(x), uniform(0.5, 9, 3, 4), derivatives=1
+    ),
+    Sample(
+        "_sample_dirichlet",
+        lambda T, x: T._sample_dirichlet(x),
+        uniform(0.5, 9, 3, 4),
+        derivatives=1,
+    ),
+    Sample(
+        "_standard_gamma_grad",
+        lambda T, x: T._standard_gamma_grad(x, x + 0.1),
+        uniform(0.5, 9, 3, 4),
+        derivatives=0,
+    ),
+    Sample(
+        "_dirichlet_grad",
+        lambda T, x: T._dirichlet_grad(x / 10, x, x + 2),
+        uniform(0.5, 9, 3, 4),
+        derivatives=0,
+    ),
     *[
         Sample(name, call, uniform(0.1, 1, 3, 4), derivatives=0)
         for name, call in {

@@ -14,7 +14,7 @@ BINARY = {
     "x, y": """add arctan2 atan2 clamp_max clamp_min copysign div divide eq floor_divide fmax fmin fmod ge greater
         greater_equal gt heaviside hypot le less less_equal lt logaddexp logaddexp2 logical_and logical_or logical_xor
         maximum minimum mul multiply ne nextafter not_equal remainder sub subtract true_divide""",
-    "u, u": "float_power pow xlogy",
+    "u, u": "float_power igamma igammac pow xlogy",
     "i, j": """bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift gcd lcm""",
 }
 SEQUENCES = "cat column_stack concat concatenate dstack hstack row_stack stack vstack"
@@ -92,6 +92,7 @@ OTHERS = {
     "norm": ["x", "x, 2, 1"],
     "ones": ["2, 3"],
     "outer": ["v, w"],
+    "mvlgamma": ["u + 2, 2"],
     "polygamma": ["1, u"],
     "pow": ["x, 2", "2, x"],
     "prod": ["x, 1", "i, 0", "x, 1, dtype=float64"],

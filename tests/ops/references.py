@@ -59,8 +59,45 @@ for name in ("and", "or", "xor", "not"):
     REFERENCES[f"bitwise_{name} ints"] = REFERENCES[f"bitwise_{name} bools"] = function
 for exponent in (2, 3, 0.5, -0.5, -1, -2, 4, 1, 0, 2.5, -1.5):
     REFERENCES[f"pow {exponent}"] = lambda x, exponent=exponent: x ** float(exponent)
-for name in ("erf", "erfc", "erfinv", "i1", "ndtr", "xlogy", "logit"):
-    REFERENCES[name] = getattr(scipy.special, name)
+SCIPYS_NAMES = """
+    erf erfc erfinv i1 ndtr xlogy logit i0e i1e entr erfcx log_ndtr ndtri xlog1py bessel_j0=j0 bessel_j1=j1
+    bessel_y0=y0 bessel_y1=y1 modified_bessel_i0=i0 modified_bessel_i1=i1 modified_bessel_k0=k0 modified_bessel_k1=k1
+    scaled_modified_bessel_k0=k0e scaled_modified_bessel_k1=k1e
+"""
+for word in SCIPYS_NAMES.split():
+    ours, _, theirs = word.partition("=")
+    REFERENCES[ours] = getattr(scipy.special, theirs or ours)
+POLYNOMIALS = """
+    chebyshev_polynomial_t=chebyt chebyshev_polynomial_u=chebyu shifted_chebyshev_polynomial_t=sh_chebyt
+    shifted_chebyshev_polynomial_u=sh_chebyu hermite_polynomial_h=hermite hermite_polynomial_he=hermitenorm
+    laguerre_polynomial_l=laguerre legendre_polynomial_p=legendre
+"""
+for word in POLYNOMIALS.split():
+    ours, _, theirs = word.partition("=")
+    function = getattr(scipy.special, f"eval_{theirs}")
+    REFERENCES[ours] = lambda x, n, function=function: function(n, x)
+
+
+def chebyshev_v(x, n):
+    """The third kind is what the second differs by from one degree to the next."""
+    return scipy.special.eval_chebyu(n, x) - scipy.special.eval_chebyu(n - 1, x)
+
+
+REFERENCES |= {
+    "airy_ai": lambda x: scipy.special.airy(x)[0],
+    "spherical_bessel_j0": lambda x: scipy.special.spherical_jn(0, x),
+    "chebyshev_polynomial_v": chebyshev_v,
+    "chebyshev_polynomial_w": lambda x, n: (-1.0) ** n * chebyshev_v(-x, n),
+    "shifted_chebyshev_polynomial_v": lambda x, n: chebyshev_v(2 * x - 1, n),
+    "shifted_chebyshev_polynomial_w": lambda x, n: (-1.0) ** n * chebyshev_v(1 - 2 * x, n),
+    "hermite_polynomial_h of a number": lambda x: 8 * x**3 - 12 * x,
+    "xlog1py number": lambda x: x * np.log1p(2.5),
+    "xlog1py reflected": lambda x: 2.5 * np.log1p(x),
+    "zeta": lambda y: scipy.special.zeta(2.5, y),
+    "igamma": lambda y: scipy.special.gammainc(1.5, y),
+    "igammac": lambda y: scipy.special.gammaincc(1.5, y),
+    "mvlgamma": np.vectorize(lambda x: scipy.special.multigammaln(x, 3), otypes=[float]),
+}
 
 REFERENCES |= {
     "add number": lambda x: x + 2,

@@ -210,6 +210,45 @@ TRIGONOMETRY = [
     binary("hypot", bad=[lambda T, x, y: T.hypot(x, 1)]),
 ]
 
+# Ops whose loops call SciPy's functions.
+SCIPYS = {
+    *("i0", "i0e", "i1", "i1e", "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1"),
+    *("modified_bessel_i0", "modified_bessel_i1", "modified_bessel_k0", "modified_bessel_k1"),
+    *("scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "erfcx", "log_ndtr", "ndtri"),
+    *("igamma", "igammac", "_standard_gamma_grad", "_dirichlet_grad"),
+}
+WITHOUT_DERIVATIVE = {  # as in PyTorch
+    **dict.fromkeys(["airy_ai", "bessel_j0", "bessel_j1", "spherical_bessel_j0"], normal),
+    **dict.fromkeys(["modified_bessel_i0", "modified_bessel_i1"], normal),
+    **dict.fromkeys(["bessel_y0", "bessel_y1"], positive),
+    **dict.fromkeys(["modified_bessel_k0", "modified_bessel_k1"], positive),
+    **dict.fromkeys(["scaled_modified_bessel_k0", "scaled_modified_bessel_k1"], positive),
+}
+POLYNOMIALS = [
+    *[f"chebyshev_polynomial_{kind}" for kind in "tuvw"],
+    *[f"shifted_chebyshev_polynomial_{kind}" for kind in "tuvw"],
+    *("hermite_polynomial_h", "hermite_polynomial_he"),
+    *("laguerre_polynomial_l", "legendre_polynomial_p"),
+]
+# PyTorch has no half types there
+LONGER_DTYPES = ["float32", "int64", "int32", "int16", "int8", "uint8"]
+
+
+def special_binary(name, make_x, make_y, **options):
+    """A sample of T.special.name(x, y)."""
+    return pointwise(
+        name,
+        lambda T, x, y: getattr(T.special, name)(x, y),
+        make_x(3, 4),
+        make_y(3, 4),
+        **{
+            "inplace": False,
+            "out": lambda T, x, y, out: getattr(T.special, name)(x, y, out=out),
+            **options,
+        },
+    )
+
+
 SPECIAL = [
     *[unary(name) for name in ("erf", "erfc")],
     unary("erfinv", lambda *shape: uniform(-0.9, 0.9, *shape)),
@@ -227,6 +266,70 @@ SPECIAL = [
     unary("i0", tolerance=10),
     special("i1", tolerance=10),
     special("ndtr", out=False),  # with out= PyTorch records a copy: test_pointwise.py
+    special("i0e", away_from_zero, tolerance=10),
+    special("i1e", away_from_zero, tolerance=10),
+    special("entr", positive),
+    special("erfcx", tolerance=10, dtypes=LONGER_DTYPES),
+    special("log_ndtr", tolerance=10, dtypes=LONGER_DTYPES),
+    special("ndtri", lambda *shape: uniform(0.1, 0.9, *shape), tolerance=10, dtypes=LONGER_DTYPES),
+    *[
+        special(name, make, derivatives=0, tolerance=20, dtypes=LONGER_DTYPES)
+        for name, make in WITHOUT_DERIVATIVE.items()
+    ],
+    *[
+        special_binary(
+            name,
+            normal,
+            lambda *shape: integers(0, 9, *shape),
+            derivatives=0,
+            tolerance=100,
+            dtypes=LONGER_DTYPES,
+        )
+        for name in POLYNOMIALS
+    ],
+    form(
+        "hermite_polynomial_h of a number",
+        lambda T, x: T.special.hermite_polynomial_h(x, 3),
+        normal(3, 4),
+        derivatives=0,
+        dtypes=LONGER_DTYPES,
+    ),
+    special_binary("xlog1py", positive, positive),
+    form("xlog1py number", lambda T, x: T.special.xlog1py(x, 2.5), normal(3, 4)),
+    form(
+        "xlog1py reflected",
+        lambda T, x: T.special.xlog1py(2.5, x),
+        positive(3, 4),
+        same_strides=False,
+    ),
+    form(
+        "zeta",
+        lambda T, y: T.special.zeta(T.full_like(y.detach(), 2.5), y),
+        positive(3, 4),
+        tolerance=20,
+        dtypes=LONGER_DTYPES,
+    ),
+    *[
+        form(
+            name,
+            lambda T, y, name=name: getattr(T, name)(T.full_like(y.detach(), 1.5), y),
+            positive(3, 4),
+            tolerance=20,
+            dtypes=FLOATING_DTYPES,
+            bad=[lambda T, y, name=name: getattr(T, name)(y, 1.0)],
+        )
+        for name in ("igamma", "igammac")
+    ],
+    pointwise(
+        "mvlgamma",
+        lambda T, x: T.mvlgamma(x, 3),
+        uniform(2, 6, 3, 4),
+        inplace=lambda T, x: x.mvlgamma_(3),
+        out=lambda T, x, out: T.mvlgamma(x, 3, out=out),
+        tolerance=20,
+        bad=[lambda T, x: T.mvlgamma(x, 0)],
+        same_strides=False,
+    ),
     binary("xlogy", positive, positive),
     form("xlogy number", lambda T, x: T.xlogy(x, 2.5), normal(3, 4)),
     form("xlogy reflected", lambda T, x: T.xlogy(2.5, x), positive(3, 4), same_strides=False),

@@ -34,6 +34,15 @@ OTHER_FORMULAS = {
         "PyTorch has none: tests/ops/test_embedding_bag.py",
     ),
 }
+OTHER_FORMULAS |= dict.fromkeys(
+    [
+        *[(name, "x") for name in ("igamma", "igammac", "zeta")],
+        *[("binomial", "count"), ("binomial", "prob")],
+        *[("_standard_gamma_grad", "x"), ("_standard_gamma_grad", "output")],
+        *[("_dirichlet_grad", name) for name in ("x", "alpha", "total")],
+    ],
+    "PyTorch has none: tests/ops/test_special_functions.py",
+)
 # Ops that samples run, but not on meta: most because their results are as large as values say.
 NEEDS_VALUES = {
     "masked_select",

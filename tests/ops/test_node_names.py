@@ -46,6 +46,7 @@ COMPOSED = {
         "mode",
         "quantile",
         "nanquantile",
+        "mvlgamma",
         "trapezoid",
         "cumulative_trapezoid",
     ),

@@ -288,8 +288,8 @@ cdef Borrowed SCIPY_SCALED_MODIFIED_BESSEL_K0 = Borrowed("k0e", NULL)
 cdef void scaled_modified_bessel_k0_loop(real* out, real* x, ssize n) noexcept nogil:
     apply_to_one(out, x, n, &SCIPY_SCALED_MODIFIED_BESSEL_K0)
 
-cdef Op SCALED_MODIFIED_BESSEL_K0 = Op("scaled_modified_bessel_k0(Tensor x) -> Tensor", aten="special_scaled_modified_bessel_k0", dtype="floating",
-                                       grain=GRAIN)
+cdef Op SCALED_MODIFIED_BESSEL_K0 = Op("scaled_modified_bessel_k0(Tensor x) -> Tensor", aten="special_scaled_modified_bessel_k0",
+                                       public={"x": "x"}, dtype="floating", grain=GRAIN)
 floating_loops(SCALED_MODIFIED_BESSEL_K0, &scaled_modified_bessel_k0_loop[float], &scaled_modified_bessel_k0_loop[double])
 
 def scaled_modified_bessel_k0(TensorBase input not None, *, out=None):
@@ -308,8 +308,8 @@ cdef Borrowed SCIPY_SCALED_MODIFIED_BESSEL_K1 = Borrowed("k1e", NULL)
 cdef void scaled_modified_bessel_k1_loop(real* out, real* x, ssize n) noexcept nogil:
     apply_to_one(out, x, n, &SCIPY_SCALED_MODIFIED_BESSEL_K1)
 
-cdef Op SCALED_MODIFIED_BESSEL_K1 = Op("scaled_modified_bessel_k1(Tensor x) -> Tensor", aten="special_scaled_modified_bessel_k1", dtype="floating",
-                                       grain=GRAIN)
+cdef Op SCALED_MODIFIED_BESSEL_K1 = Op("scaled_modified_bessel_k1(Tensor x) -> Tensor", aten="special_scaled_modified_bessel_k1",
+                                       public={"x": "x"}, dtype="floating", grain=GRAIN)
 floating_loops(SCALED_MODIFIED_BESSEL_K1, &scaled_modified_bessel_k1_loop[float], &scaled_modified_bessel_k1_loop[double])
 
 def scaled_modified_bessel_k1(TensorBase input not None, *, out=None):
@@ -323,8 +323,8 @@ def scaled_modified_bessel_k1(TensorBase input not None, *, out=None):
 
 
 # ---------------------------------------------------------------- spherical_bessel_j0
-cdef Op SPHERICAL_BESSEL_J0 = Op("spherical_bessel_j0(Tensor x) -> Tensor", aten="special_spherical_bessel_j0", dtype="floating",
-                                 scalar="(T)spherical_bessel_j0(x)", grain=GRAIN)
+cdef Op SPHERICAL_BESSEL_J0 = Op("spherical_bessel_j0(Tensor x) -> Tensor", aten="special_spherical_bessel_j0",
+                                 public={"x": "x"}, dtype="floating", scalar="(T)spherical_bessel_j0(x)", grain=GRAIN)
 
 def spherical_bessel_j0(TensorBase input not None, *, out=None):
     """Spherical Bessel function of order 0: `sin(x) / x`, 1 at 0.
@@ -348,8 +348,8 @@ cdef void airy_ai_loop(real* out, real* x, ssize n) noexcept nogil:
         airy(x[i], &ai, &derivative, &bi, &derivative_of_bi)
         out[i] = <real>ai
 
-cdef Op AIRY_AI = Op("airy_ai(Tensor x) -> Tensor", aten="special_airy_ai", dtype="floating",
-                     grain=GRAIN)
+cdef Op AIRY_AI = Op("airy_ai(Tensor x) -> Tensor", aten="special_airy_ai",
+                     public={"x": "x"}, dtype="floating", grain=GRAIN)
 floating_loops(AIRY_AI, &airy_ai_loop[float], &airy_ai_loop[double])
 
 def airy_ai(TensorBase input not None, *, out=None):

@@ -36,10 +36,8 @@ def zero_gradient(grad):
 
 
 def no_derivative(str name, str param):
-    """A formula for a derivative that there is not: as in PyTorch, backward says so when it comes here."""
-    def refuse(grad):
-        raise NotImplementedError(f"{name}: the derivative with respect to {param!r} is not implemented; detach() it")
-    return refuse
+    """The error for a derivative that there is not: as in PyTorch, it comes when backward runs."""
+    return NotImplementedError(f"{name}: the derivative with respect to {param!r} is not implemented; detach() it")
 
 
 # ---------------------------------------------------------------- functions in place

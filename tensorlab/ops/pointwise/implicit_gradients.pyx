@@ -49,8 +49,13 @@ cdef Op STANDARD_GAMMA_GRAD = Op(
     "_standard_gamma_grad(Tensor x, Tensor output) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(STANDARD_GAMMA_GRAD, &standard_gamma_grad_loop[float], &standard_gamma_grad_loop[double])
 
-STANDARD_GAMMA_GRAD.derivative("x")(no_derivative("_standard_gamma_grad", "input"))
-STANDARD_GAMMA_GRAD.derivative("output")(no_derivative("_standard_gamma_grad", "output"))
+@STANDARD_GAMMA_GRAD.derivative("x")
+def standard_gamma_grad_derivative_x(grad):
+    raise no_derivative("_standard_gamma_grad", "input")
+
+@STANDARD_GAMMA_GRAD.derivative("output")
+def standard_gamma_grad_derivative_output(grad):
+    raise no_derivative("_standard_gamma_grad", "output")
 
 def _standard_gamma_grad(TensorBase input not None, TensorBase output not None):
     """The derivative of gamma samples `output` with respect to the shapes `input` that they were drawn for."""
@@ -68,7 +73,10 @@ cdef void dirichlet_grad_loop(real* out, real* x, real* alpha, real* total, ssiz
         b = <double>total[i] - a
         y = x[i]
         h = step_for(a)
-        difference = lower(a + h, b, y, 0) - lower(a - h, b, y, 0) if y < a / (a + b) else upper(a - h, b, y, 0) - upper(a + h, b, y, 0)
+        if y < a / (a + b):
+            difference = lower(a + h, b, y, 0) - lower(a - h, b, y, 0)
+        else:
+            difference = upper(a - h, b, y, 0) - upper(a + h, b, y, 0)
         log_density = (a - 1) * log(y) + b * log1p(-y) + lgamma(a + b) - lgamma(a) - lgamma(b)
         out[i] = <real>number_or_0(-difference / (2 * h) * exp(-log_density))
 
@@ -76,9 +84,17 @@ cdef Op DIRICHLET_GRAD = Op(
     "_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor", public={"x": "x"}, dtype="floating", grain=GRAIN)
 floating_loops(DIRICHLET_GRAD, &dirichlet_grad_loop[float], &dirichlet_grad_loop[double])
 
-DIRICHLET_GRAD.derivative("x")(no_derivative("_dirichlet_grad", "x"))
-DIRICHLET_GRAD.derivative("alpha")(no_derivative("_dirichlet_grad", "alpha"))
-DIRICHLET_GRAD.derivative("total")(no_derivative("_dirichlet_grad", "total"))
+@DIRICHLET_GRAD.derivative("x")
+def dirichlet_grad_derivative_x(grad):
+    raise no_derivative("_dirichlet_grad", "x")
+
+@DIRICHLET_GRAD.derivative("alpha")
+def dirichlet_grad_derivative_alpha(grad):
+    raise no_derivative("_dirichlet_grad", "alpha")
+
+@DIRICHLET_GRAD.derivative("total")
+def dirichlet_grad_derivative_total(grad):
+    raise no_derivative("_dirichlet_grad", "total")
 
 def _dirichlet_grad(TensorBase x not None, TensorBase alpha not None, TensorBase total not None):
     """The derivative of Dirichlet samples with respect to `alpha`, over 1 - x; `total` is the sum of all alphas."""

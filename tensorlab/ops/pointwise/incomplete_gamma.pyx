@@ -1,4 +1,7 @@
-"""Incomplete gamma functions and Hurwitz's zeta function: what is beyond the gamma function itself, which stands in special.pyx."""
+"""Incomplete gamma functions and Hurwitz's zeta function.
+
+The gamma function itself stands in special.pyx.
+"""
 from tensorlab._core.dispatch.dispatch cimport run_binary
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, floating_loops, set_loops
 from tensorlab._core.dtypes cimport real
@@ -31,8 +34,13 @@ floating_loops(IGAMMA, &igamma_loop[float], &igamma_loop[double])
 cdef Op IGAMMAC = Op("igammac(Tensor x, Tensor y) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(IGAMMAC, &igammac_loop[float], &igammac_loop[double])
 
-IGAMMA.derivative("x")(no_derivative("igamma", "input"))
-IGAMMAC.derivative("x")(no_derivative("igammac", "input"))
+@IGAMMA.derivative("x")
+def igamma_derivative_x(grad):
+    raise no_derivative("igamma", "input")
+
+@IGAMMAC.derivative("x")
+def igammac_derivative_x(grad):
+    raise no_derivative("igammac", "input")
 
 @IGAMMA.derivative("y")
 def igamma_derivative_y(grad, x, y):
@@ -43,7 +51,7 @@ def igammac_derivative_y(grad, x, y):
     return -igamma_derivative_y(grad, x, y)
 
 def igamma(TensorBase input not None, TensorBase other not None, *, out=None):
-    """Lower incomplete gamma function, as a share of the whole: the integral of `t**(a - 1) * exp(-t)` from 0 to x over that to inf.
+    """Lower incomplete gamma function, regularized: the integral of `t**(a - 1) * exp(-t)` from 0 to x, over that to inf.
 
     Parameters
     ----------
@@ -61,7 +69,7 @@ def igamma(TensorBase input not None, TensorBase other not None, *, out=None):
     return run_binary(IGAMMA, input, other, out)
 
 def igammac(TensorBase input not None, TensorBase other not None, *, out=None):
-    """Upper incomplete gamma function, as a share of the whole: `1 - igamma(input, other)`, with all its digits where that is small.
+    """Upper incomplete gamma function, regularized: `1 - igamma(input, other)`, with all its digits where that is small.
 
     >>> import tensorlab
     >>> tensorlab.igammac(tensorlab.tensor([1., 2.]), tensorlab.tensor([1., 1.]))
@@ -77,7 +85,9 @@ igammac_ = inplace_function(IGAMMAC, igammac, tensors_only=True)
 cdef Op ZETA = Op("zeta(Tensor x, Tensor y) -> Tensor", aten="special_zeta", dtype="floating",
                   scalar="(T)zeta(x, y)", grain=GRAIN, node="SpecialZetaBackward0")
 
-ZETA.derivative("x")(no_derivative("zeta", "input"))
+@ZETA.derivative("x")
+def zeta_derivative_x(grad):
+    raise no_derivative("zeta", "input")
 
 @ZETA.derivative("y")
 def zeta_derivative_y(grad, x, y):

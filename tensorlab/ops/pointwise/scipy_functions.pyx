@@ -1,7 +1,7 @@
 """Functions that SciPy has and C has not: `scipy.special.cython_special` offers them to other Cython modules.
 
-SciPy takes long to import, so a function is looked up when it is first called. The loops call it once an element, always in double:
-float32 gives the float64 value, rounded.
+SciPy takes long to import, so a function is looked up when it is first called. The loops call it once an element, always in
+double: float32 gives the float64 value, rounded.
 """
 from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
 
