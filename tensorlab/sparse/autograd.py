@@ -6,7 +6,7 @@ gradient is held at the same places.
 
 from tensorlab.autograd.function import Function
 from tensorlab.sparse import forms
-from tensorlab.sparse.products import sampled, times_dense
+from tensorlab.sparse.products import sampled, times_dense, times_sparse
 from tensorlab.sparse.sums import sum_coo, wrapped_dims
 from tensorlab.sparse.tensors import BLOCKED, SparseCompressedTensor, SparseCooTensor, SparseTensor
 
@@ -204,6 +204,22 @@ class SparseProduct(Function):
         return of_sparse, of_dense, of_input, None, None
 
 
+class ProductOfSparse(Function):
+    """A product of two sparse matrices; their gradients are held where they hold elements."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, y)
+        return times_sparse(x, y)
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        of_x = SparseMask.apply(grad @ y.t(), coalesced_pattern(x.detach()))
+        of_y = SparseMask.apply(x.t() @ grad, coalesced_pattern(y.detach()))
+        return of_x, of_y
+
+
 class SampledProduct(Function):
     """(first @ second) where a sparse tensor holds elements; its values are not looked at."""
 
@@ -219,7 +235,7 @@ class SampledProduct(Function):
         if not isinstance(grad, SparseTensor):
             grad = SparseMask.apply(grad, ctx.pattern)
         of_first = SparseProduct.apply(grad, second.t(), None, 1, 1)
-        of_second = SparseProduct.apply(grad.t(), first, None, 1, 1)
+        of_second = SparseProduct.apply(grad.t(), first, None, 1, 1).t()
         return None, of_first, of_second
 
 

@@ -102,7 +102,7 @@ def values(self):
 
 @method_of(SparseTensor)
 def _places_in(self, x):
-    return SparseMask.apply(x, self)
+    return SparseMask.apply(x, self.detach())
 
 
 @method_of(SparseTensor)

@@ -2,7 +2,13 @@
 
 from tensorlab._core.dtypes import BY_NAME
 from tensorlab.sparse import forms
-from tensorlab.sparse.autograd import SampledProduct, SparseProduct, SparseSum, like_pattern
+from tensorlab.sparse.autograd import (
+    ProductOfSparse,
+    SampledProduct,
+    SparseProduct,
+    SparseSum,
+    like_pattern,
+)
 from tensorlab.sparse.products import check_matrices
 from tensorlab.sparse.reductions import Softmax
 from tensorlab.sparse.tensors import SparseTensor
@@ -45,7 +51,10 @@ def mm(mat1, mat2, reduce=None):
         return SparseProduct.apply(mat1, mat2, None, 1, 1)
     if not isinstance(mat1, SparseTensor) and not isinstance(mat2, SparseTensor):
         raise RuntimeError("sparse.mm: one of the matrices must be sparse; use mm for dense ones")
-    return mat1.mm(mat2)
+    check_matrices("sparse.mm", mat1, mat2)
+    if isinstance(mat1, SparseTensor):
+        return ProductOfSparse.apply(mat1, mat2)
+    return SparseProduct.apply(mat2.t(), mat1.t(), None, 1, 1).t()
 
 
 def addmm(mat, mat1, mat2, *, beta=1.0, alpha=1.0):

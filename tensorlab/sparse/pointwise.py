@@ -47,7 +47,7 @@ KEEPING_ZERO = [
     "leaky_relu",
     "hardshrink",
     "softshrink",
-    "angle",
+    "scale_angle",
     "round_decimals",
     "pow_3",
     "pow_half",

@@ -68,7 +68,6 @@ def not_here():
             ),
             "uint16": (ones.to(torch.uint16), "uint16 or float8"),
             "float8": (ones.to(torch.float8_e5m2), "uint16 or float8"),
-            "sparse": (torch.eye(2).to_sparse(), "sparse tensors.*to_dense"),
         }
 
 
@@ -76,7 +75,7 @@ KINDS = ["complex64", "complex128", "complex parameter", "complex dtype", "quant
 
 
 @pytest.mark.parametrize("weights_only", [None, False])
-@pytest.mark.parametrize("name", [*KINDS, "float8", "sparse"])
+@pytest.mark.parametrize("name", [*KINDS, "float8"])
 def test_what_there_is_not_here_is_named_with_what_to_do(name, weights_only):
     value, message = not_here()[name]
     with pytest.raises(errors.FileFormatError, match=message) as caught:
