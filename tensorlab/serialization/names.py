@@ -123,6 +123,9 @@ class NestedTensorOfFile:
 class CompilerNote:
     """What PyTorch's compiler notes of a nested tensor in a file; it isn't read."""
 
+    def __setstate__(self, state):
+        """Leave out what is noted."""
+
 
 def get_layout(name):
     """Return a layout by PyTorch's name of it, such as "torch.sparse_coo"."""
