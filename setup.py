@@ -579,5 +579,7 @@ if __name__ == "__main__":
             ext_modules=find_extensions(),
             cmdclass={"build_ext": BuildExtensions, "build_py": BuildPython},
         )
-        if in_place and not newest_source() > started:  # what was edited meanwhile is for the next build
+        if (
+            in_place and not newest_source() > started
+        ):  # what was edited meanwhile is for the next build
             stamp.write_text(state(), encoding="utf-8")

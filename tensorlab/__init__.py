@@ -12,7 +12,6 @@ from tensorlab import (
     functional,
     multiprocessing,
     nn,
-    special,
 )
 from tensorlab._core.dispatch.operands import result_type
 from tensorlab._core.dtypes import DTYPES as _DTYPES
@@ -68,28 +67,6 @@ from tensorlab._core.device import (
     sparse_csr,
     strided,
     jagged,
-)
-from tensorlab.ops.copied_views import (
-    alias_copy,
-    as_strided_copy,
-    detach_copy,
-    diagonal_copy,
-    expand_copy,
-    permute_copy,
-    select_copy,
-    slice_copy,
-    split_copy,
-    split_with_sizes_copy,
-    squeeze_copy,
-    t_copy,
-    transpose_copy,
-    unbind_copy,
-    unfold_copy,
-    unsafe_chunk,
-    unsafe_split,
-    unsafe_split_with_sizes,
-    unsqueeze_copy,
-    view_copy,
 )
 from tensorlab.ops.copying import clone
 from tensorlab.ops.creation import (
@@ -186,20 +163,9 @@ from tensorlab.ops.linalg.affine import (
 )
 from tensorlab.ops.linalg.affine import outer as ger
 from tensorlab.ops.linalg.composed import cdist, corrcoef, cov, cross, dist, renorm, vander
-from tensorlab.ops.linalg.cholesky import cholesky_inverse, cholesky_solve
 from tensorlab.ops.linalg.einsum import einsum, kron, tensordot
-from tensorlab.ops.linalg.low_rank import lobpcg, pca_lowrank, svd_lowrank
 from tensorlab.ops.linalg.matrices import bmm, dot, matmul, mm, mv
-from tensorlab.ops.linalg.matrix_functions import chain_matmul
-from tensorlab.ops.linalg.older_names import (
-    cholesky, det, frobenius_norm, logdet, lstsq, lu, lu_solve, matrix_exp, matrix_power, nuclear_norm, qr,
-    slogdet, svd, triangular_solve,
-)
-from tensorlab.ops.linalg.orthogonal import geqrf, orgqr, ormqr
-from tensorlab.ops.linalg.pseudo_inverse import pinverse
-from tensorlab.ops.linalg.solving import inverse, lu_unpack
 from tensorlab.ops.normalization import rms_norm
-from tensorlab.ops.multivariate_gamma import mvlgamma
 from tensorlab.ops.norms import norm
 from tensorlab.ops.numbered_modes import (
     affine_grid_generator,
@@ -235,7 +201,6 @@ from tensorlab.ops.pointwise.arithmetic import (
     sub,
     subtract,
 )
-from tensorlab.ops.pointwise.bessel import i0, i0_
 from tensorlab.ops.pointwise.bounds import (
     clamp,
     clamp_,
@@ -323,8 +288,6 @@ from tensorlab.ops.pointwise.hyperbolic import (
     sinh,
     sinh_,
 )
-from tensorlab.ops.pointwise.implicit_gradients import _dirichlet_grad, _standard_gamma_grad
-from tensorlab.ops.pointwise.incomplete_gamma import igamma, igammac
 from tensorlab.ops.pointwise.logic import (
     bitwise_and,
     bitwise_left_shift,
@@ -477,12 +440,6 @@ from tensorlab.ops.pooling.maximum import (
     max_pool3d,
 )
 from tensorlab.ops.reshaping import flatten, ravel, reshape, unflatten
-from tensorlab.ops.sampling import (
-    _sample_dirichlet,
-    _standard_gamma,
-    binomial,
-    poisson,
-)
 from tensorlab.ops.scans import cummax, cummin, cumprod, cumsum, diff, logcumsumexp
 from tensorlab.ops.shuffles import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from tensorlab.ops.shuffles import channel_shuffle as native_channel_shuffle
@@ -530,14 +487,6 @@ from tensorlab.ops.random_factories import (
     randn_like,
     randperm,
 )
-from tensorlab.ops.short_time_fourier import istft, stft
-from tensorlab.ops.windows import (
-    bartlett_window,
-    blackman_window,
-    hamming_window,
-    hann_window,
-    kaiser_window,
-)
 from tensorlab.random import (
     default_generator,
     get_rng_state,
@@ -558,8 +507,6 @@ from tensorlab.typed_tensors import (
     LongTensor,
     ShortTensor,
 )
-from tensorlab.ops.foreach import FUNCTIONS as _FOREACH
-from tensorlab.ops.histogram_of_points import histogramdd
 from tensorlab.ops.histograms import bincount, histc, histogram
 from tensorlab.ops.integrals import cumulative_trapezoid, gradient, trapezoid, trapz
 from tensorlab.ops.quantiles import mode, nanquantile, quantile
@@ -619,10 +566,9 @@ from tensorlab import __config__
 (bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128) = _DTYPES
 short, int, long, half, float, double = int16, int32, int64, float16, float32, float64
 cfloat, cdouble = complex64, complex128
-globals().update(_FOREACH)
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 
-_accept_numpy_names([*globals().values(), *vars(nn.functional).values(), *vars(special).values()])
+_accept_numpy_names([*globals().values(), *vars(nn.functional).values()])
 
 # Packages of names that are planned.
 _PLANNED_PACKAGES = (
@@ -657,18 +603,51 @@ _ON_DEMAND = (
     "serialization",
     "signal",
     "sparse",
+    "special",
     "testing",
     "utils",
     "viz",
     "xpu",
 )
 _HOMES = {
-    "compile": "compiler", "load": "serialization", "save": "serialization",
-    "Event": "_streams", "Stream": "_streams",
-    "get_device_module": "utils.backend_registration",
-    "sparse_bsc_tensor": "sparse.creation", "sparse_bsr_tensor": "sparse.creation",
-    "sparse_compressed_tensor": "sparse.creation", "sparse_coo_tensor": "sparse.creation",
-    "sparse_csc_tensor": "sparse.creation", "sparse_csr_tensor": "sparse.creation",
+    name: module
+    for module, names in {
+        "_streams": "Event Stream",
+        "compiler": "compile",
+        "ops.copied_views": """
+            alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy
+            select_copy slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy
+            transpose_copy unbind_copy unfold_copy unsafe_chunk unsafe_split
+            unsafe_split_with_sizes unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
+        """,
+        "ops.histogram_of_points": "histogramdd",
+        "ops.linalg.cholesky": "cholesky_inverse cholesky_solve",
+        "ops.linalg.low_rank": "lobpcg pca_lowrank svd_lowrank",
+        "ops.linalg.matrix_functions": "chain_matmul",
+        "ops.linalg.older_names": """
+            cholesky det frobenius_norm logdet lstsq lu lu_solve matrix_exp matrix_power
+            nuclear_norm qr slogdet svd triangular_solve
+        """,
+        "ops.linalg.orthogonal": "geqrf orgqr ormqr",
+        "ops.linalg.pseudo_inverse": "pinverse",
+        "ops.linalg.solving": "inverse lu_unpack",
+        "ops.multivariate_gamma": "mvlgamma",
+        "ops.pointwise.bessel": "i0 i0_",
+        "ops.pointwise.implicit_gradients": "_dirichlet_grad _standard_gamma_grad",
+        "ops.pointwise.incomplete_gamma": "igamma igammac",
+        "ops.sampling": "_sample_dirichlet _standard_gamma binomial poisson",
+        "ops.short_time_fourier": "istft stft",
+        "ops.windows": """
+            bartlett_window blackman_window hamming_window hann_window kaiser_window
+        """,
+        "serialization": "load save",
+        "sparse.creation": """
+            sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor
+            sparse_csc_tensor sparse_csr_tensor
+        """,
+        "utils.backend_registration": "get_device_module",
+    }.items()
+    for name in names.split()
 }
 
 # Everything above that is not private: the names, and the packages that users reach as tensorlab.nn and so on.
@@ -677,7 +656,7 @@ __version__ = version.__version__
 
 torch = _sys.modules[__name__]  # `from torch import torch` is found in programs
 
-__getattr__, __dir__ = _on_demand(__name__, _ON_DEMAND, _HOMES)
+__getattr__, __dir__ = _on_demand(__name__, _ON_DEMAND, _HOMES, {"_foreach_": "ops.foreach"})
 _set_array_namespace(lambda: __getattr__("array_api"))
 
 if "IPython" in _sys.modules:

@@ -17,7 +17,6 @@ from tensorlab._core.tensor import TensorBase, set_tensor_class
 from tensorlab.ops import (
     complex_numbers,
     constructors,
-    copied_views,
     copying,
     creation,
     dimensions,
@@ -25,7 +24,6 @@ from tensorlab.ops import (
     extrema,
     histograms,
     lazy_clone,
-    multivariate_gamma,
     tensor_info,
     filling,
     norms,
@@ -41,7 +39,6 @@ from tensorlab.ops import (
     resizing,
     scans,
     sharing,
-    short_time_fourier,
     slicing,
     softmax,
     sorted_values,
@@ -53,7 +50,6 @@ from tensorlab.ops import (
     triangles,
     uniques,
 )
-from tensorlab.ops.sparse import methods as sparse_methods
 from tensorlab.ops.indexing import (
     advanced,
     gather,
@@ -66,24 +62,17 @@ from tensorlab.ops.indexing import (
 from tensorlab.ops.indexing import scatter_reduce as reducing
 from tensorlab.ops.linalg import (
     affine,
-    cholesky as cholesky_ops,
     composed,
     einsum,
     matrices,
-    older_names,
-    orthogonal,
-    pseudo_inverse,
-    solving,
 )
 from tensorlab.ops.pointwise import (
     arithmetic,
-    bessel,
     bounds,
     comparison,
     division,
     elementary,
     hyperbolic,
-    incomplete_gamma,
     logic,
     piecewise,
     powers,
@@ -95,7 +84,21 @@ from tensorlab.ops.pointwise import (
     trigonometry,
     weighted_sums,
 )
+from tensorlab._on_demand import ModuleOnDemand
 from tensorlab.printing import tensor_format, tensor_repr
+
+# methods that few programs use, and the modules that have them
+bessel = ModuleOnDemand("tensorlab.ops.pointwise.bessel")
+cholesky_ops = ModuleOnDemand("tensorlab.ops.linalg.cholesky")
+copied_views = ModuleOnDemand("tensorlab.ops.copied_views")
+incomplete_gamma = ModuleOnDemand("tensorlab.ops.pointwise.incomplete_gamma")
+multivariate_gamma = ModuleOnDemand("tensorlab.ops.multivariate_gamma")
+older_names = ModuleOnDemand("tensorlab.ops.linalg.older_names")
+orthogonal = ModuleOnDemand("tensorlab.ops.linalg.orthogonal")
+pseudo_inverse = ModuleOnDemand("tensorlab.ops.linalg.pseudo_inverse")
+short_time_fourier = ModuleOnDemand("tensorlab.ops.short_time_fourier")
+solving = ModuleOnDemand("tensorlab.ops.linalg.solving")
+sparse_methods = ModuleOnDemand("tensorlab.ops.sparse.methods")
 
 
 class Tensor(TensorBase):
@@ -838,16 +841,5 @@ _missing.explain_missing_attributes(
     q_per_channel_zero_points q_scale q_zero_point qscheme reinforce resize resize_as
     resize_as_sparse_ slice_inverse smm sparse_resize_ sparse_resize_and_clear_ sspaddmm
     storage storage_type to_mkldnn to_padded_tensor volatile""",
-    """ccol_indices cdouble cfloat chalf cholesky cholesky_inverse cholesky_solve coalesce
-    col_indices conj_physical_ const_data_ptr crow_indices dense_dim dequantize det eig geqrf
-    grad_dtype hash_tensor index indices int_repr inverse ipu
-    is_coalesced is_ipu is_maia is_vulkan isreal istft logdet lstsq lu lu_solve matrix_exp
-    matrix_power module_load mtia orgqr ormqr pinverse
-    q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qr
-    qscheme reinforce resize resize_as resize_as_sparse_ row_indices slice_inverse
-    slogdet smm solve sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm stft
-    storage storage_type svd symeig to_dense to_mkldnn to_padded_tensor to_sparse to_sparse_bsc
-    to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr triangular_solve
-    values volatile""",
 )
 accept_numpy_names(vars(Tensor).values())

@@ -1,7 +1,7 @@
 """Linear algebra: systems of equations, factorisations, eigenvalues and singular values, norms.
 
-All functions take batches: the last two dimensions of a tensor are a matrix. LAPACK does the work, SciPy's, one matrix after the
-other, shared out over the threads of the package.
+All functions take batches: the last two dimensions of a tensor are a matrix. LAPACK does the work,
+SciPy's, one matrix after the other, shared out over the threads of the package.
 """
 
 from tensorlab import _missing, _planned

@@ -4,6 +4,7 @@ Most are functions of `tensorlab` as well, some under another name: `expit` is `
 """
 
 from tensorlab import _missing
+from tensorlab._core.dispatch.numpy_aliases import accept_numpy_names
 from tensorlab.ops.multivariate_gamma import multigammaln
 from tensorlab.ops.pointwise.bessel import (
     airy_ai,
@@ -117,6 +118,8 @@ __all__ = [
     "xlogy",
     "zeta",
 ]
+
+accept_numpy_names([globals()[name] for name in __all__])
 
 
 def __getattr__(name):

@@ -24,7 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
     ("module", "name", "message"),
     [
         ("tensorlab", "vmap", "planned with chapter 23, higher-order"),
-        ("tensorlab", "complex64", "there are no complex types"),
+        ("tensorlab", "complex32", "complex64 is the smallest complex type"),
         ("tensorlab", "zero_like", "did you mean 'zeros_like'"),
         ("tensorlab", "nothing_like_it", "$"),
         ("tensorlab.nn", "quantized", "planned with chapter 45"),
@@ -33,7 +33,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
         ("tensorlab", "Linear", "did you mean tensorlab.nn.Linear"),
         ("tensorlab", "DataLoader", "did you mean tensorlab.utils.data.DataLoader"),
         ("tensorlab.optim", "StepLR", "did you mean tensorlab.optim.lr_scheduler.StepLR"),
-        ("tensorlab", "svd", "still to come. Until then, give x.numpy.* to numpy.linalg"),
+        ("tensorlab", "hspmm", "still to come. Until then, use sparse.mm"),
         (
             "tensorlab",
             "values_copy",

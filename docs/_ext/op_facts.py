@@ -20,6 +20,7 @@ RULES = (  # by the number that the registry has
     "that of the operands, promoted",
     "that of the operands, promoted; of integers, the default floating type",
     "bool",
+    "that of the operand; of complex numbers, the real type of their parts",
 )
 
 

@@ -37,7 +37,9 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """
     for x in (x1, x2):
         if x.is_complex():
-            raise UnsupportedDType(f"cosine_similarity: not implemented for {x.dtype}; vdot has the products")
+            raise UnsupportedDType(
+                f"cosine_similarity: not implemented for {x.dtype}; vdot has the products"
+            )
     if x1.dtype != x2.dtype:
         dtype = result_type(x1, x2)
         x1, x2 = x1.to(dtype), x2.to(dtype)

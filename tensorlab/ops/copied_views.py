@@ -8,6 +8,7 @@ PyTorch's autograd forgets that their results are views, and here they are ordin
 from tensorlab._core.device import contiguous_format
 from tensorlab._core.dispatch.out_argument import NO_OVERLAP, store_out, store_outs
 from tensorlab._core.tensor import TensorBase
+from tensorlab.ops.complex_views import view_as_complex, view_as_real
 
 
 # ------------------------------------------------------------------------------ one view
@@ -258,3 +259,25 @@ def unsafe_split_with_sizes(input, split_sizes, dim=0):
     (tensor([0]), tensor([1, 2, 3]))
     """
     return input.split_with_sizes(split_sizes, dim)
+
+
+def view_as_complex_copy(input, *, out=None):
+    """`view_as_complex`, and then a copy.
+
+    >>> import tensorlab
+    >>> tensorlab.view_as_complex_copy(tensorlab.tensor([[1.0, 2.0]]))
+    tensor([1.+2.j])
+    """
+    check_tensor("view_as_complex_copy", input)
+    return copied("view_as_complex_copy", view_as_complex(input), out, input)
+
+
+def view_as_real_copy(input, *, out=None):
+    """`view_as_real`, and then a copy.
+
+    >>> import tensorlab
+    >>> tensorlab.view_as_real_copy(tensorlab.tensor([1 + 2j]))
+    tensor([[1., 2.]])
+    """
+    check_tensor("view_as_real_copy", input)
+    return copied("view_as_real_copy", view_as_real(input), out, input)

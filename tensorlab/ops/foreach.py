@@ -216,3 +216,6 @@ def _foreach_zero_(self):
     for x in self:
         x.zero_()
     return self
+
+
+globals().update(FUNCTIONS)  # as if each had been defined here

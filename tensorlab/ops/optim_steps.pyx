@@ -173,7 +173,7 @@ def any_complex(list params):
     """Return whether a parameter is complex."""
     cdef TensorBase param
     for param in params:
-        if is_in(param.dtype, COMPLEX):
+        if is_in(param.dtype_, COMPLEX):
             return True
     return False
 

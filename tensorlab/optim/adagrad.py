@@ -102,7 +102,9 @@ class Adagrad(FormulaOptimizer):
         start = self.defaults["initial_accumulator_value"]
         return {
             "step": zeros(()),
-            "sum": full_like(param, complex(start, start) if param.is_complex() else start).detach(),
+            "sum": full_like(
+                param, complex(start, start) if param.is_complex() else start
+            ).detach(),
         }
 
     def share_memory(self):
@@ -115,7 +117,8 @@ class Adagrad(FormulaOptimizer):
 
     def update(self, param, grad, state, group):
         if grad.is_sparse:
-            return update_rows(param, grad.coalesce(), state, group)
+            update_rows(param, grad.coalesce(), state, group)
+            return
         step = counted(state)
         grad = decayed(grad, param, group["weight_decay"])
         rate = group["lr"] / (1 + (step - 1) * group["lr_decay"])

@@ -97,9 +97,7 @@ class LBFGS(Optimizer):
         return self.param_groups[0]["params"]
 
     def _flat_grad(self):
-        grads = [
-            zeros_like(param) if param.grad is None else param.grad for param in self._params
-        ]
+        grads = [zeros_like(param) if param.grad is None else param.grad for param in self._params]
         return cat([as_real(grad).reshape(-1) for grad in grads])
 
     def _move(self, t, direction):

@@ -221,15 +221,17 @@ def test_a_mapped_file_stays_mapped_while_a_tensor_looks_at_it(tmp_path):
 def test_negative_strides_and_foreign_types_are_refused():
     with pytest.raises(ValueError, match="negative stride"):
         T.from_numpy(np.arange(3)[::-1])
-    with pytest.raises(TypeError, match="complex"):
-        T.from_numpy(np.zeros(2, complex))
+    with pytest.raises(TypeError, match="uint16"):
+        T.from_numpy(np.zeros(2, "uint16"))
     with pytest.raises(TypeError, match="list"):
         T.from_numpy([1, 2])
 
 
 # ---------------------------------------------------------------- values in and out
 @pytest.mark.parametrize(
-    "dtype", [T.bool, T.uint8, T.int8, T.int16, T.int32, T.int64, T.float16, T.float32, T.float64]
+    "dtype",
+    [T.bool, T.uint8, T.int8, T.int16, T.int32, T.int64]
+    + [T.float16, T.float32, T.float64, T.complex64, T.complex128],
 )
 def test_every_dtype_makes_the_way_to_numpy_and_back(dtype):
     x = T.tensor([0, 1, 3], dtype=dtype)
@@ -237,7 +239,9 @@ def test_every_dtype_makes_the_way_to_numpy_and_back(dtype):
     assert array.itemsize == x.itemsize
     assert T.from_numpy(array).dtype is dtype
     assert array.tolist() == x.tolist()
-    if dtype is not T.float16:  # memoryview exports it, but cannot read its elements
+    if (
+        dtype is not T.float16 and not dtype.is_complex
+    ):  # memoryview exports these, but cannot read their elements
         assert memoryview(x).tolist() == x.tolist()
     assert np.asarray(x).tolist() == x.tolist()
 

@@ -152,7 +152,9 @@ def _of_one_matrix():
             lambda T, x, name=name: getattr(T.linalg, name)(regular(T, x)),
             square(),
             more=BATCHES,
-            bad=[*not_square(name)] if not name.startswith("lu") else [lambda T, x: T.linalg.lu(x[0])],
+            bad=[*not_square(name)]
+            if not name.startswith("lu")
+            else [lambda T, x: T.linalg.lu(x[0])],
         )
     yield sample("linalg.lu_factor wide", lambda T, x: T.linalg.lu_factor(x), normal(2, 3, 5))
     yield sample("linalg.lu_factor tall", lambda T, x: T.linalg.lu_factor(x), normal(2, 5, 3))
@@ -176,7 +178,9 @@ def _of_one_matrix():
         for upper in (False, True):
             yield sample(
                 f"linalg.{name} {upper}",
-                lambda T, x, name=name, upper=upper: getattr(T.linalg, name)(definite(T, x), upper=upper),
+                lambda T, x, name=name, upper=upper: getattr(T.linalg, name)(
+                    definite(T, x), upper=upper
+                ),
                 square(),
                 more=BATCHES,
                 bad=not_square(name)
@@ -260,7 +264,9 @@ def _factors():
     for left, transpose in ((True, False), (True, True), (False, False), (False, True)):
         yield sample(
             f"ormqr {left} {transpose}",
-            lambda T, x, tau, y, left=left, transpose=transpose: T.ormqr(x, tau, y, left, transpose),
+            lambda T, x, tau, y, left=left, transpose=transpose: T.ormqr(
+                x, tau, y, left, transpose
+            ),
             normal(4, 3),
             normal(3),
             normal(4, 2) if left else normal(2, 4),
@@ -276,7 +282,7 @@ def _factors():
             lambda T, x, triangle=triangle: sizes(T.linalg.eigh(x, triangle)),
             square(),
             more=BATCHES,
-            bad=not_square("eigh") + [lambda T, x: T.linalg.eigh(x, "X")],
+            bad=[*not_square("eigh"), lambda T, x: T.linalg.eigh(x, "X")],
             same_strides=False,  # abs() of what is stored by columns
         )
     yield sample("linalg.eigvalsh", lambda T, x: T.linalg.eigvalsh(x), square(), more=BATCHES)
@@ -294,7 +300,10 @@ def _factors():
             same_strides=False,
         )
     yield sample(
-        "linalg.svd tall", lambda T, x: sizes(T.linalg.svd(x, False)), normal(4, 3), same_strides=False
+        "linalg.svd tall",
+        lambda T, x: sizes(T.linalg.svd(x, False)),
+        normal(4, 3),
+        same_strides=False,
     )
     yield sample("linalg.svdvals", lambda T, x: T.linalg.svdvals(x), normal(3, 4), more=SHAPES)
     yield sample("svd", quietly(lambda T, x: sizes(T.svd(x))), normal(3, 4), same_strides=False)
@@ -333,7 +342,10 @@ def _made_of_them():
     yield sample("pinverse", lambda T, x: T.pinverse(x), normal(3, 4))
     yield sample(
         "linalg.matrix_rank",
-        lambda T, x: (T.linalg.matrix_rank(x), T.linalg.matrix_rank(x - x, hermitian=True, atol=0.1)),
+        lambda T, x: (
+            T.linalg.matrix_rank(x),
+            T.linalg.matrix_rank(x - x, hermitian=True, atol=0.1),
+        ),
         square(2),
         derivatives=0,
         more=BATCHES,
@@ -344,7 +356,9 @@ def _made_of_them():
             f"linalg.cond {p}",
             lambda T, x, p=p: T.linalg.cond(x, p),
             square(),
-            derivatives=2 if p in (None, -2) else 0,  # PyTorch's own fail: it writes over the inverse
+            derivatives=2
+            if p in (None, -2)
+            else 0,  # PyTorch's own fail: it writes over the inverse
             more=BATCHES[:4],
             bad=[lambda T, x: T.linalg.cond(x, 3), lambda T, x: T.linalg.cond(x[:2], "fro")],
         )
@@ -366,7 +380,13 @@ def _made_of_them():
         dtypes=("float32", "int64"),
         same_strides=False,
     )
-    yield sample("matrix_exp", lambda T, x: T.matrix_exp(x), square(), dtypes=("float32",), same_strides=False)
+    yield sample(
+        "matrix_exp",
+        lambda T, x: T.matrix_exp(x),
+        square(),
+        dtypes=("float32",),
+        same_strides=False,
+    )
     for ord in ("fro", "nuc", math.inf, -math.inf, 1, -1, 2, -2):
         yield sample(
             f"linalg.matrix_norm {ord}",
@@ -396,9 +416,14 @@ def _made_of_them():
         "linalg.norm vector", lambda T, x: T.linalg.norm(x, 1, 0), normal(3, 4), dtypes=("float32",)
     )
     yield sample(
-        "frobenius_norm", quietly(lambda T, x: T.frobenius_norm(x, (0, 1))), normal(3, 4), dtypes=("float32",)
+        "frobenius_norm",
+        quietly(lambda T, x: T.frobenius_norm(x, (0, 1))),
+        normal(3, 4),
+        dtypes=("float32",),
     )
-    yield sample("nuclear_norm", quietly(lambda T, x: T.nuclear_norm(x)), normal(3, 4), dtypes=("float32",))
+    yield sample(
+        "nuclear_norm", quietly(lambda T, x: T.nuclear_norm(x)), normal(3, 4), dtypes=("float32",)
+    )
     yield sample(
         "linalg.multi_dot",
         lambda T, *tensors: T.linalg.multi_dot(tensors),
@@ -435,7 +460,12 @@ def _made_of_them():
         normal(2, 2),
         bad=[lambda T, a, b: T.linalg.tensorsolve(a, b[0])],
     )
-    yield sample("linalg.vander", lambda T, x: T.linalg.vander(x, N=4), normal(2, 3), dtypes=("float32", "int64"))
+    yield sample(
+        "linalg.vander",
+        lambda T, x: T.linalg.vander(x, N=4),
+        normal(2, 3),
+        dtypes=("float32", "int64"),
+    )
     yield sample(
         "linalg.vecdot",
         lambda T, x, y: T.linalg.vecdot(x, y, dim=0),
@@ -444,8 +474,16 @@ def _made_of_them():
         dtypes=("float32", "int64"),
         bad=[lambda T, x, y: T.linalg.vecdot(x, y.float())],
     )
-    yield sample("linalg.cross", lambda T, x, y: T.linalg.cross(x, y), normal(2, 3), normal(2, 3), dtypes=("float32",))
-    yield sample("linalg.diagonal", lambda T, x: T.linalg.diagonal(x), normal(2, 3, 3), dtypes=("float32",))
+    yield sample(
+        "linalg.cross",
+        lambda T, x, y: T.linalg.cross(x, y),
+        normal(2, 3),
+        normal(2, 3),
+        dtypes=("float32",),
+    )
+    yield sample(
+        "linalg.diagonal", lambda T, x: T.linalg.diagonal(x), normal(2, 3, 3), dtypes=("float32",)
+    )
 
 
 SAMPLES = [*_systems(), *_of_one_matrix(), *_factors(), *_made_of_them()]

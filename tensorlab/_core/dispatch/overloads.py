@@ -18,6 +18,7 @@ from tensorlab._core.dispatch.op import Op
 from tensorlab._core.dispatch.overload_call import MISSING, OverloadCall, hooked
 from tensorlab._core.dispatch.overrides import call_override, is_interception_enabled
 from tensorlab._core.dispatch.schema import spell
+from tensorlab._on_demand import import_all
 
 
 # ---------------------------------------------------------------- schemas as PyTorch shows them
@@ -249,6 +250,8 @@ class OpNamespace:
         if name.startswith("__"):
             raise AttributeError(name)
         if name not in _index().get(self.name, ()):
+            import_all()  # it may be in a module that no program has asked for yet
+        if name not in _index().get(self.name, ()):
             names = sorted(_index().get(self.name, ()))
             known = (
                 f"there are {len(names)}, such as {', '.join(names[:3])}"
@@ -259,6 +262,7 @@ class OpNamespace:
         return packet(self.name, name)
 
     def __dir__(self):
+        import_all()
         return sorted(_index().get(self.name, ()))
 
     def __repr__(self):

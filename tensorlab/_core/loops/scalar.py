@@ -16,10 +16,10 @@ In an expression the op's parameters stand for their values, and
 Arithmetic with T follows C: small integers are widened and cut again when the result is stored. `(T)1` and 1.0
 differ: the second one makes a float expression double.
 
-An expression may depend on the type. Then `scalar` is a dict whose keys are types (float32), kinds of them (bool, integer,
-floating, complex), and unions of kinds (WIDER, below). The most special one counts, and a type that none of them covers
-is not implemented. A text alone is for all types that have an order, or for the floating ones where the op's dtype rule
-is "floating".
+An expression may depend on the type. Then `scalar` is a dict whose keys are types (float32), kinds of
+them (bool, integer, floating, complex), and unions of kinds (WIDER, below). The most special one
+counts, and a type that none of them covers is not implemented. A text alone is for all types that have
+an order, or for the floating ones where the op's dtype rule is "floating".
 
 This file imports nothing of tensorlab, because setup.py reads it before there is a tensorlab.
 """

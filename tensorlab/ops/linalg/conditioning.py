@@ -10,6 +10,7 @@ from tensorlab.ops.linalg.pseudo_inverse import real_dtype, tolerance
 from tensorlab.ops.linalg.solving import inv_ex
 from tensorlab.ops.linalg.spectral import eigvalsh, svdvals
 
+
 # ------------------------------------------------------------------------------ matrix_rank
 def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None, out=None):
     """How many singular values of each matrix aren't 0.
@@ -17,8 +18,8 @@ def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None, out=None)
     Parameters
     ----------
     A : Tensor, shape (*, m, n)
-    atol, rtol : float or Tensor, above which size a singular value counts: above `max(atol, rtol * largest)`. With neither, rtol
-        is eps * max(m, n); with atol alone, 0
+    atol, rtol : float or Tensor, above which size a singular value counts: above
+        `max(atol, rtol * largest)`. With neither, rtol is eps * max(m, n); with atol alone, 0
     tol : another name of atol
     hermitian : bool, whether A is symmetric, which is faster
 
@@ -57,8 +58,8 @@ def cond(A, p=None, *, out=None):
     Parameters
     ----------
     A : Tensor, shape (*, m, n); square unless p is None, 2 or -2
-    p : None or 2: the largest singular value by the smallest; -2: the reverse; "fro", "nuc", inf, -inf, 1, -1: the norm of A
-        times that of its inverse, and inf for singular matrices
+    p : None or 2: the largest singular value by the smallest; -2: the reverse; "fro", "nuc", inf,
+        -inf, 1, -1: the norm of A times that of its inverse, and inf for singular matrices
 
     Returns
     -------

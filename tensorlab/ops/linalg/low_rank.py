@@ -1,23 +1,24 @@
 """Few singular values or eigenvalues of a large matrix, which is only multiplied with.
 
-Random vectors, multiplied by a matrix a few times, soon lie in the space of its largest singular values; a small matrix says
-the rest. Source: N. Halko, P. Martinsson and J. Tropp, "Finding structure with randomness", 2009.
+Random vectors, multiplied by a matrix a few times, soon lie in the space of its largest singular values;
+a small matrix says the rest. Source: N. Halko, P. Martinsson and J. Tropp, "Finding structure with randomness", 2009.
 """
 
 from tensorlab._core.dtypes import finfo
-from tensorlab.errors import ShapeError
 from tensorlab.ops.dimensions import adjoint
 from tensorlab.ops.joining import cat
 from tensorlab.ops.linalg.checks import check_matrices, check_square_matrices
+from tensorlab.ops.linalg.cholesky import cholesky
 from tensorlab.ops.linalg.orthogonal import qr
 from tensorlab.ops.linalg.solving import solve_triangular
-from tensorlab.ops.linalg.cholesky import cholesky
 from tensorlab.ops.linalg.spectral import eigh, svd
 from tensorlab.ops.random_factories import randn
 
 
 def svd_lowrank(A, q=6, niter=2, M=None):
-    """The singular value decomposition of a matrix of low rank, or what is largest of it, at random: A is about U @ diag(S) @ V.mH.
+    """The singular value decomposition of a matrix of low rank, or what is largest of it, at random.
+
+    A is about U @ diag(S) @ V.mH.
 
     Parameters
     ----------
@@ -103,9 +104,9 @@ def lobpcg(
 ):
     """The k largest or smallest eigenvalues of A v = lambda B v, with A symmetric and B positive definite.
 
-    In each step the eigenvectors are looked for in the space of the last ones, their residuals and the last steps: locally optimal
-    block preconditioned conjugate gradients. Where a gradient is wanted, all eigenvectors are computed. Source: A. Knyazev, "Toward
-    the optimal preconditioned eigensolver", 2001.
+    In each step the eigenvectors are looked for in the space of the last ones, their residuals and the
+    last steps: locally optimal block preconditioned conjugate gradients. Where a gradient is wanted, all
+    eigenvectors are computed. Source: A. Knyazev, "Toward the optimal preconditioned eigensolver", 2001.
 
     Parameters
     ----------
@@ -166,7 +167,9 @@ def lobpcg(
         return E, vectors
     X = randn(size, n, dtype=A.dtype, device=A.device) if X is None else X
     tol = finfo(A.dtype).eps ** 0.5 if tol is None else tol
-    return _conjugate_gradients(A, B, X, iK, k, 1000 if niter is None or niter < 0 else niter, tol, largest)
+    return _conjugate_gradients(
+        A, B, X, iK, k, 1000 if niter is None or niter < 0 else niter, tol, largest
+    )
 
 
 def _dense_eigenvectors(A, B, k, largest):
@@ -186,10 +189,9 @@ def _dense_eigenvectors(A, B, k, largest):
 def _conjugate_gradients(A, B, X, iK, k, niter, tol, largest):
     sign = -1 if largest else 1
     norm = A.norm()
-    directions = None
-    E = None
+    E = residuals = directions = None
     for step in range(niter + 1):
-        parts = [X] if step == 0 else [X, residuals] if directions is None else [X, residuals, directions]
+        parts = [part for part in (X, residuals, directions) if part is not None]
         basis = _orthonormal(cat(parts, -1), B)
         values, vectors = eigh(sign * (adjoint(basis) @ (A @ basis)))
         count = X.size(-1)

@@ -1,15 +1,15 @@
 """Functions of matrices that are made of other operations: powers, long products, tensors as matrices."""
 
+import itertools
 import math
 import operator
 
-from tensorlab._core.dispatch.out_argument import store_out
 from tensorlab._core.device import contiguous_format
+from tensorlab._core.dispatch.out_argument import store_out
 from tensorlab.errors import DimensionError, DTypeError, ShapeError
 from tensorlab.ops.joining import cat
 from tensorlab.ops.linalg.checks import (
     check_inexact,
-    check_matrices,
     check_square_matrices,
     check_tensors,
 )
@@ -81,7 +81,9 @@ def multi_dot(tensors, *, out=None):
     """
     tensors = list(tensors)
     if len(tensors) < 2:
-        raise ShapeError(f"linalg.multi_dot: {len(tensors)} tensors are given; expected two or more")
+        raise ShapeError(
+            f"linalg.multi_dot: {len(tensors)} tensors are given; expected two or more"
+        )
     check_tensors("linalg.multi_dot", **{f"tensors[{i}]": one for i, one in enumerate(tensors)})
     first, last = tensors[0], tensors[-1]
     _check_dims(tensors)
@@ -90,7 +92,7 @@ def multi_dot(tensors, *, out=None):
         factors[0] = first.unsqueeze(0)
     if last.dim() == 1:
         factors[-1] = last.unsqueeze(1)
-    for i, (x, y) in enumerate(zip(factors, factors[1:], strict=False)):
+    for i, (x, y) in enumerate(itertools.pairwise(factors)):
         if x.dtype is not y.dtype:
             raise DTypeError(
                 f"linalg.multi_dot: tensor {i} is of {x.dtype} and tensor {i + 1} of {y.dtype}; expected one type"
@@ -100,7 +102,9 @@ def multi_dot(tensors, *, out=None):
                 f"linalg.multi_dot: tensor {i} has shape {tuple(tensors[i].shape)} and tensor {i + 1} "
                 f"{tuple(tensors[i + 1].shape)}; the inner sizes {x.size(1)} and {y.size(0)} must match"
             )
-    result = _multiplied(factors, *_best_splits([x.size(0) for x in factors] + [factors[-1].size(1)]))
+    result = _multiplied(
+        factors, *_best_splits([x.size(0) for x in factors] + [factors[-1].size(1)])
+    )
     if first.dim() == 1:
         result = result.squeeze(0)
     if last.dim() == 1:
@@ -154,7 +158,9 @@ def chain_matmul(*matrices, out=None):
         return store_out("chain_matmul", matrices[0], out, matrices)
     for i, one in enumerate(matrices):
         if one.dim() != 2:
-            raise ShapeError(f"chain_matmul: tensor {i} has shape {tuple(one.shape)}; expected a matrix")
+            raise ShapeError(
+                f"chain_matmul: tensor {i} has shape {tuple(one.shape)}; expected a matrix"
+            )
     return multi_dot(matrices, out=out)
 
 

@@ -37,7 +37,9 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
         raise TypeError(f"linalg.vector_norm: ord is {ord!r}; expected a number")
     check_inexact("linalg.vector_norm", x, "x")
     if dtype is not None and dtype.is_complex != x.is_complex():
-        raise DTypeError(f"linalg.vector_norm: dtype is {dtype} for a tensor of {x.dtype}; expected a type of its kind")
+        raise DTypeError(
+            f"linalg.vector_norm: dtype is {dtype} for a tensor of {x.dtype}; expected a type of its kind"
+        )
     if isinstance(dim, (tuple, list)) and not dim:
         dim = None
     result = norm_of_elements(x, ord, dim, keepdim, dtype=dtype)
@@ -50,8 +52,9 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=No
     Parameters
     ----------
     A : Tensor, floating or complex, of two dimensions or more
-    ord : "fro": of all elements, as one vector; "nuc": the sum of the singular values; 2 and -2: the largest and the smallest of
-        these; 1 and -1: the largest and smallest sum of the absolute values of a column; inf and -inf: of a row
+    ord : "fro": of all elements, as one vector; "nuc": the sum of the singular values; 2 and -2: the
+        largest and the smallest of these; 1 and -1: the largest and smallest sum of the absolute values
+        of a column; inf and -inf: of a row
     dim : tuple of two ints, the rows and columns of the matrices
     keepdim : bool, keep these dimensions with size 1
     dtype : the type to compute in
@@ -64,7 +67,9 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=No
     rows, columns = _two_dims(A, dim, "linalg.matrix_norm")
     if isinstance(ord, str):
         if ord not in ("fro", "nuc"):
-            raise ShapeError(f"linalg.matrix_norm: ord is {ord!r}; expected 'fro', 'nuc' or a number")
+            raise ShapeError(
+                f"linalg.matrix_norm: ord is {ord!r}; expected 'fro', 'nuc' or a number"
+            )
     elif ord not in ORDERS:
         raise ShapeError(
             f"linalg.matrix_norm: ord is {ord!r}; expected 'fro', 'nuc', inf, -inf, 1, -1, 2 or -2"
@@ -155,7 +160,11 @@ def _two_dims(A, dim, where):
 
 def _converted(A, dtype, where):
     if not (dtype.is_floating_point or dtype.is_complex) or dtype.is_complex != A.is_complex():
-        raise DTypeError(f"{where}: dtype is {dtype} for a tensor of {A.dtype}; expected a wider type of its kind")
+        raise DTypeError(
+            f"{where}: dtype is {dtype} for a tensor of {A.dtype}; expected a wider type of its kind"
+        )
     if dtype.itemsize < A.dtype.itemsize:
-        raise DTypeError(f"{where}: dtype={dtype} can't hold every {A.dtype}; convert the norm instead")
+        raise DTypeError(
+            f"{where}: dtype={dtype} can't hold every {A.dtype}; convert the norm instead"
+        )
     return A.to(dtype)

@@ -3,8 +3,8 @@
 import math
 
 from tensorlab import return_types
-from tensorlab._core.dispatch.out_argument import store_outs
 from tensorlab._core.device import contiguous_format
+from tensorlab._core.dispatch.out_argument import store_outs
 from tensorlab.errors import LinAlgError, ShapeError
 from tensorlab.ops.dimensions import adjoint
 from tensorlab.ops.linalg import (
@@ -16,8 +16,8 @@ from tensorlab.ops.linalg import (
     solving,
     spectral,
 )
-from tensorlab.ops.linalg.cholesky import cholesky as factor
 from tensorlab.ops.linalg.checks import check_matrices, check_square_matrices, check_tensors
+from tensorlab.ops.linalg.cholesky import cholesky as factor
 from tensorlab.ops.meshgrid import broadcast_shapes
 
 
