@@ -121,7 +121,12 @@ cdef int complex_dtype(int code) except -1:
 
 
 cdef int refuse_loop(int code) except -1:
-    raise UnsupportedDType(f"not implemented for {dtype_object(code)}; convert with .to() first")
+    raise UnsupportedDType(f"not implemented for {dtype_object(code)}; {way_out(dtype_object(code))} first")
+
+
+def way_out(dtype type not None, str conversion=".to()"):
+    """What to do with a tensor of a type that a function isn't made for."""
+    return "take .real, .imag or .abs()" if is_in(type.code, COMPLEX) else f"convert with {conversion}"
 
 
 cdef dtype dtype_object(int code):

@@ -4,14 +4,15 @@ Libraries written for the standard (einops, parts of SciPy and scikit-learn) fin
 here.  Most are tensorlab's own, some under another name; those whose arguments have other names
 or meanings (`axis` for `dim`) are in adapters.py.
 
-Source: Python array API standard 2023.12, https://data-apis.org/array-api/2023.12/API_specification.
-Left out: complex numbers, devices other than the CPU, `fft`, and what tensorlab has no op for.
+Source: Python array API standard 2024.12, https://data-apis.org/array-api/2024.12/API_specification.
+Left out: unsigned integers of more than 8 bits, and devices other than the CPU.
 """
 
 import math
 
 from tensorlab._core.dtypes import DTYPES
 from tensorlab._core.interop.dlpack import asarray, from_dlpack
+from tensorlab.array_api import fft, linalg
 from tensorlab.array_api.adapters import (
     __array_namespace_info__,
     all,
@@ -25,6 +26,8 @@ from tensorlab.array_api.adapters import (
     can_cast,
     clip,
     concat,
+    count_nonzero,
+    cumulative_prod,
     cumulative_sum,
     diff,
     expand_dims,
@@ -34,6 +37,7 @@ from tensorlab.array_api.adapters import (
     full,
     iinfo,
     isdtype,
+    isin,
     linspace,
     max,
     mean,
@@ -54,6 +58,7 @@ from tensorlab.array_api.adapters import (
     std,
     sum,
     take,
+    take_along_axis,
     tensordot,
     tile,
     tril,
@@ -79,6 +84,7 @@ from tensorlab.ops.creation import (
 from tensorlab.ops.dimensions import broadcast_to, matrix_transpose
 from tensorlab.ops.dimensions import movedim as moveaxis
 from tensorlab.ops.linalg.matrices import matmul
+from tensorlab.ops.meshgrid import broadcast_shapes
 from tensorlab.ops.pointwise.arithmetic import add, multiply, negative, positive, subtract
 from tensorlab.ops.pointwise.bounds import maximum, minimum
 from tensorlab.ops.pointwise.comparison import eq as equal
@@ -92,7 +98,7 @@ from tensorlab.ops.pointwise.comparison import (
     less_equal,
     not_equal,
 )
-from tensorlab.ops.pointwise.division import divide, floor_divide, remainder
+from tensorlab.ops.pointwise.division import divide, floor_divide, reciprocal, remainder
 from tensorlab.ops.pointwise.elementary import (
     exp,
     expm1,
@@ -149,6 +155,7 @@ __all__ = [
     "bitwise_xor",
     "bool",
     "broadcast_arrays",
+    "broadcast_shapes",
     "broadcast_to",
     "can_cast",
     "ceil",
@@ -160,6 +167,8 @@ __all__ = [
     "copysign",
     "cos",
     "cosh",
+    "count_nonzero",
+    "cumulative_prod",
     "cumulative_sum",
     "diff",
     "divide",
@@ -171,6 +180,7 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "fft",
     "finfo",
     "flip",
     "float16",
@@ -193,10 +203,12 @@ __all__ = [
     "int64",
     "isdtype",
     "isfinite",
+    "isin",
     "isinf",
     "isnan",
     "less",
     "less_equal",
+    "linalg",
     "linspace",
     "log",
     "log1p",
@@ -231,6 +243,7 @@ __all__ = [
     "pow",
     "prod",
     "real",
+    "reciprocal",
     "remainder",
     "repeat",
     "reshape",
@@ -251,6 +264,7 @@ __all__ = [
     "subtract",
     "sum",
     "take",
+    "take_along_axis",
     "tan",
     "tanh",
     "tensordot",
@@ -271,7 +285,7 @@ __all__ = [
     "zeros_like",
 ]
 
-API_VERSIONS = ("2021.12", "2022.12", "2023.12")
+API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 __array_api_version__ = API_VERSIONS[-1]
 
 (

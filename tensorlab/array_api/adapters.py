@@ -30,7 +30,8 @@ from tensorlab.ops import (
     uniques,
 )
 from tensorlab.ops import meshgrid as meshgrid_ops
-from tensorlab.ops.indexing import index_along_dim
+from tensorlab.ops.complex_numbers import sgn
+from tensorlab.ops.indexing import gather, index_along_dim
 from tensorlab.ops.indexing import nonzero as nonzero_ops
 from tensorlab.ops.linalg import einsum
 from tensorlab.ops.pointwise import signs as signs_of
@@ -116,14 +117,22 @@ def can_cast(from_, to, /):
     return promote_types(type_of(from_), to) == to
 
 
+FloatingLimits = namedtuple("FloatingLimits", "bits eps max min smallest_normal dtype")
+IntegerLimits = namedtuple("IntegerLimits", "bits max min dtype")
+
+
 def finfo(type, /):
-    """The limits of a floating type, or of that of a tensor."""
-    return dtypes.finfo(type_of(type))
+    """The limits of a floating type, of the parts of a complex one, or of the type of a tensor."""
+    dtype = type_of(type).to_real()
+    found = dtypes.finfo(dtype)
+    return FloatingLimits(found.bits, found.eps, found.max, found.min, found.smallest_normal, dtype)
 
 
 def iinfo(type, /):
     """The limits of an integer type, or of that of a tensor."""
-    return dtypes.iinfo(type_of(type))
+    dtype = type_of(type)
+    found = dtypes.iinfo(dtype)
+    return IntegerLimits(found.bits, found.max, found.min, dtype)
 
 
 KINDS = {
@@ -134,6 +143,7 @@ KINDS = {
     "real floating": {FLOAT16, BFLOAT16, FLOAT32, FLOAT64},
     "complex floating": set(COMPLEX),
 }
+BEYOND_STANDARD = {FLOAT16, BFLOAT16}
 KINDS["numeric"] = KINDS["integral"] | KINDS["real floating"] | KINDS["complex floating"]
 
 
@@ -168,7 +178,7 @@ class Info:
         return {
             str(dtype).rpartition(".")[2]: dtype
             for dtype in DTYPES
-            if kind is None or isdtype(dtype, kind)
+            if dtype not in BEYOND_STANDARD and (kind is None or isdtype(dtype, kind))
         }
 
     def devices(self):
@@ -182,7 +192,9 @@ def clip(x, /, min=None, max=None):
 
 
 def sign(x, /):
-    """-1, 0 or 1; nan of nan."""
+    """-1, 0 or 1; nan of nan; of a complex number the one of size 1 in its direction."""
+    if x.is_complex():
+        return sgn(x)
     signs = signs_of.sign(x)
     return signs.masked_fill(x != x, float("nan")) if x.is_floating_point() else signs
 
@@ -284,7 +296,7 @@ def vecdot(x1, x2, /, *, axis=-1):
             f"vecdot: axis {axis} has size {x1.shape[axis]} in one and {x2.shape[axis]} in the "
             f"other; they must be equal"
         )
-    products = x1 * x2
+    products = x1.conj() * x2
     return products.sum(axis, dtype=products.dtype)
 
 
@@ -309,6 +321,11 @@ def sum(x, /, *, axis=None, dtype=None, keepdims=False):
 def mean(x, /, *, axis=None, keepdims=False):
     """The mean along some axes, all if None."""
     return reduce(reductions.mean, x, axis, keepdims)
+
+
+def count_nonzero(x, /, *, axis=None, keepdims=False):
+    """How many elements along some axes, all if None, differ from 0."""
+    return reduce(reductions.sum, x != 0, axis, keepdims, dtype=INT64)
 
 
 def max(x, /, *, axis=None, keepdims=False):
@@ -356,17 +373,27 @@ def std(x, /, *, axis=None, correction=0, keepdims=False):
     return reduce(statistics.std, x, axis, keepdims, correction=correction)
 
 
+def cumulative(where, function, start, x, axis, dtype, include_initial):
+    """Call a scan of ours; `include_initial` puts its start before the rest."""
+    if axis is None and x.ndim > 1:
+        raise ValueError(f"{where}: axis is needed for a tensor of {x.ndim} dimensions")
+    axis = 0 if axis is None else axis
+    found = function(x, axis, dtype=dtype)
+    if include_initial:
+        shape = list(found.shape)
+        shape[axis] = 1
+        found = joining.cat([creation.full(shape, start, dtype=found.dtype), found], axis)
+    return found
+
+
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
     """The sums of all elements up to each; `include_initial` puts a 0 before them."""
-    if axis is None and x.ndim > 1:
-        raise ValueError(f"cumulative_sum: axis is needed for a tensor of {x.ndim} dimensions")
-    axis = 0 if axis is None else axis
-    sums = scans.cumsum(x, axis, dtype=dtype)
-    if include_initial:
-        shape = list(sums.shape)
-        shape[axis] = 1
-        sums = joining.cat([creation.zeros(shape, dtype=sums.dtype), sums], axis)
-    return sums
+    return cumulative("cumulative_sum", scans.cumsum, 0, x, axis, dtype, include_initial)
+
+
+def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
+    """The products of all elements up to each; `include_initial` puts a 1 before them."""
+    return cumulative("cumulative_prod", scans.cumprod, 1, x, axis, dtype, include_initial)
 
 
 def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
@@ -409,9 +436,19 @@ def take(x, indices, /, *, axis=None):
     return index_along_dim.index_select(x, 0 if axis is None else axis, indices.to(INT64))
 
 
+def take_along_axis(x, indices, /, *, axis=-1):
+    """The elements at these indices along an axis, of which every row has its own."""
+    return gather.take_along_dim(x, indices.to(INT64), axis)
+
+
 def searchsorted(x1, x2, /, *, side="left", sorter=None):
     """Where the elements of `x2` would have to stand in the sorted row `x1`."""
     return searching.searchsorted(x1, x2, side=side, sorter=sorter)
+
+
+def isin(x1, x2, /, *, invert=False):
+    """Tell which elements of `x1` are among those of `x2`."""
+    return searching.isin(x1, x2, invert=invert)
 
 
 UniqueAllResult = namedtuple("UniqueAllResult", "values indices inverse_indices counts")

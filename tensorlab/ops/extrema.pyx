@@ -142,6 +142,7 @@ cdef int refuse_empty(TensorBase x, unsigned int mask, bint has_dim, str where) 
 
 cdef TensorBase extreme_result(str where, TensorBase x, object dim, bint keepdim):
     cdef unsigned int mask = read_dims(dim, ndim_of(x), where)       # dim holds plain ints
+    check_dtype(where, x, ORDERED)
     refuse_empty(x, mask, not (dim is None or dim == ()), where)
     return reduced_result(x.dtype_, x, mask, keepdim)
 

@@ -230,8 +230,19 @@ def test_negative_strides_and_foreign_types_are_refused():
 # ---------------------------------------------------------------- values in and out
 @pytest.mark.parametrize(
     "dtype",
-    [T.bool, T.uint8, T.int8, T.int16, T.int32, T.int64]
-    + [T.float16, T.float32, T.float64, T.complex64, T.complex128],
+    [
+        T.bool,
+        T.uint8,
+        T.int8,
+        T.int16,
+        T.int32,
+        T.int64,
+        T.float16,
+        T.float32,
+        T.float64,
+        T.complex64,
+        T.complex128,
+    ],
 )
 def test_every_dtype_makes_the_way_to_numpy_and_back(dtype):
     x = T.tensor([0, 1, 3], dtype=dtype)

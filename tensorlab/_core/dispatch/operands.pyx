@@ -26,6 +26,7 @@ from tensorlab._core.tensor cimport (
     TensorBase, empty_beside, empty_strided_beside, empty_tensor, is_meta, offset_of, set_layout
 )
 
+from tensorlab._core.dtypes import way_out
 from tensorlab.errors import DeviceError, DTypeError, MemoryLayoutError, ShapeError, UnsupportedDType
 
 
@@ -153,8 +154,9 @@ cdef inline int64_t least_integer(int dtype) noexcept:
 cdef int check_dtype(str where, TensorBase x, int types) except -1:
     """Raise unless x is of one of these types."""
     if not is_in(x.dtype_, types):
-        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(x.dtype_)}; convert with "
-                               f"{'.float()' if types == FLOATING else '.to()'} first")
+        conversion = ".float()" if types == FLOATING else ".to()"
+        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(x.dtype_)}; "
+                               f"{way_out(dtype_object(x.dtype_), conversion)} first")
     return 0
 
 

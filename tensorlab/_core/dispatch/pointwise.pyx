@@ -32,6 +32,7 @@ from tensorlab._core.state.devices cimport ON_CPU, ON_META
 from tensorlab._core.tensor cimport TensorBase, check_writable, staged, unstage
 
 from tensorlab._core.dispatch.facets import takes_numbers_only
+from tensorlab._core.dtypes import way_out
 from tensorlab._core.state.devices import note_fallback
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType, uncalled
 
@@ -46,7 +47,8 @@ cdef int resolve(Op op, int promoted, int* compute, int* result) except -1:
     compute[0] = kernel_dtype(promoted)
     result[0] = written_dtype(op, promoted)
     if op.loops[compute[0]] == NULL:
-        raise UnsupportedDType(f"{op.name}: not implemented for {dtype_object(promoted)}; convert with .to() first")
+        raise UnsupportedDType(f"{op.name}: not implemented for {dtype_object(promoted)}; "
+                               f"{way_out(dtype_object(promoted))} first")
     return 0
 
 
