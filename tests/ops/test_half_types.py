@@ -45,6 +45,8 @@ COMPOSED = {
     *("lp_pool1d", "lp_pool2d", "lp_pool3d"),
     *("poisson_nll_loss", "softsign", "tanhshrink", "trapezoid"),
     *("corrcoef", "cov", "cross", "renorm"),
+    *("linalg.matrix_power", "matrix_power", "linalg.multi_dot", "chain_matmul"),
+    *("linalg.vecdot", "linalg.cross"),
 }
 # Samples that compute before they call the op, such as 1e7 x: that is rounded to a half first.
 COMPUTE_BEFORE = {

@@ -22,6 +22,8 @@ NEEDS_VALUES = {
     *("argwhere", "bincount", "histc", "histogram", "masked_select", "nonzero"),
     *("nonzero_static", "one_hot", "unique", "unique_consecutive"),
     *("index_put replace", "repeat_interleave counts"),  # by a mask; as often as a tensor says
+    *("linalg.lstsq gels" + one for one in ("d", "s")),  # residuals, if the rank is full
+    "linalg.lstsq results",
     "cov",  # whose weights must not be negative
 }
 

@@ -71,6 +71,9 @@ COMPOSED = {
     ),
     *("pixel_unshuffle", "channel_shuffle", "conv_tbc"),
     *("cross", "dist", "cdist", "renorm", "norm nuc"),
+    *("linalg.lu", "lu_unpack", "triangular_solve", "logdet", "cholesky", "cholesky_inverse"),
+    *("linalg.lstsq", "linalg.cond", "linalg.matrix_power", "matrix_power", "linalg.cross"),
+    *("frobenius_norm", "linalg.multi_dot", "chain_matmul", "linalg.tensorinv"),
 }
 
 
@@ -97,6 +100,8 @@ SAVE_OTHERWISE = {
         "batch_norm",
         "embedding_bag",
     ),
+    *("linalg.slogdet", "slogdet", "cholesky_solve"),
+    *("linalg.householder_product", "orgqr", "ormqr"),
     *("mul number", "div number", "div reflected"),  # a number is kept as one
     *("div trunc", "div floor"),  # the gradient is 0
 }

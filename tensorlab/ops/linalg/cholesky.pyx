@@ -3,6 +3,7 @@
 L is lower triangular; the other half of A isn't read. It takes half the work of LU, and it fails exactly if a matrix isn't
 positive definite, which makes it a test for that.
 """
+from libc.math cimport isfinite
 from libc.string cimport memset
 
 from tensorlab._core.dispatch.dispatch cimport run_3
@@ -15,7 +16,7 @@ from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.linalg.lapack_library cimport POTRF, POTRS, lapack, potrf_function, potrs_function
 from tensorlab.ops.linalg.matrix_batches cimport (
     Job, add_matrices, batch_beside, batch_shape, check_alike, check_matrix, check_square, columns_for, columns_of,
-    columns_result, expanded, first_failure, matrices_beside, matrix_at, plain_for, run_job, start_job
+    columns_result, expanded, first_failure, matrices_beside, matrix_at, plain_for, real_size, run_job, start_job
 )
 
 from tensorlab import return_types
@@ -32,15 +33,26 @@ cdef void factor_matrices(void* context, ssize begin, ssize end) noexcept nogil:
     cdef int ld = max(1, job.n)
     cdef bint upper = job.flags[0] == b"U"
     cdef char* matrix
+    cdef int* info
     cdef ssize i, column
     for i in range(begin, end):
         matrix = matrix_at(job, 0, i)
-        potrf(&job.flags[0], &job.n, matrix, &ld, <int*>matrix_at(job, 1, i))
+        info = <int*>matrix_at(job, 1, i)
+        potrf(&job.flags[0], &job.n, matrix, &ld, info)
+        for column in range(job.n if info[0] == 0 else 0):      # some LAPACKs let nan and infinities pass
+            if not is_finite(job, matrix + column * (ld + 1) * job.size):
+                info[0] = <int>column + 1
+                break
         for column in range(job.n):
             if upper:
                 memset(matrix + (column * ld + column + 1) * job.size, 0, (job.n - column - 1) * job.size)
             else:
                 memset(matrix + column * ld * job.size, 0, column * job.size)
+
+
+cdef bint is_finite(Job* job, char* element) noexcept nogil:
+    """Of a number on the diagonal, which is real."""
+    return isfinite((<float*>element)[0] if real_size(job) == 4 else (<double*>element)[0])
 
 
 cdef Op CHOLESKY_EX = Op("linalg_cholesky_ex(Tensor x, *, bool upper=False, bool check_errors=False) "

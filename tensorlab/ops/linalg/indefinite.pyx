@@ -2,6 +2,7 @@
 
 D has blocks of 1 x 1 and 2 x 2 on its diagonal (J. Bunch and L. Kaufman, 1977). It comes in LAPACK's compact form.
 """
+from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
 
 from tensorlab._core.dispatch.dispatch cimport run_3, run_4
@@ -10,7 +11,7 @@ from tensorlab._core.dispatch.out_argument cimport store_outs, store_out
 from tensorlab._core.dtypes cimport INT32
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops.iterator cimport copy_into, plain, put_back
-from tensorlab._core.tensor cimport TensorBase
+from tensorlab._core.tensor cimport TensorBase, memory_of
 from tensorlab.ops.linalg.lapack_library cimport HETRF, HETRS, SYTRF, SYTRS, getrs_function, lapack, sytrf_function
 from tensorlab.ops.linalg.matrix_batches cimport (
     Job, add_matrices, batch_beside, batch_shape, check_alike, check_matrix, check_square, columns_for, columns_of,
@@ -135,7 +136,21 @@ cdef void solve_matrices(void* context, ssize begin, ssize end) noexcept nogil:
               &info)
 
 
-cdef Op LDL_SOLVE = Op("linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor")
+cdef int check_pivots(TensorBase pivots, ssize rows) except -1:
+    """Raise if a pivot isn't a row, or for a block of 2 x 2 minus a row: LAPACK would read elsewhere."""
+    cdef ssize i
+    cdef int32_t* swaps
+    pivots = plain(pivots)
+    swaps = <int32_t*>memory_of(pivots)
+    for i in range(pivots.numel_):
+        if swaps[i] == 0 or not -rows <= swaps[i] <= rows:
+            raise ShapeError(f"linalg.ldl_solve: a pivot is {swaps[i]}; expected 1 to {rows}, or minus that, as "
+                             f"linalg.ldl_factor returns them")
+    return 0
+
+
+cdef Op LDL_SOLVE = Op("linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor",
+                   checks_values=True)
 
 @LDL_SOLVE.infer
 def ldl_solve_infer(TensorBase LD, TensorBase pivots, TensorBase B, hermitian):
@@ -161,6 +176,7 @@ def ldl_solve_kernel(TensorBase out, TensorBase LD, TensorBase pivots, TensorBas
     cdef TensorBase target = columns_for(out)
     cdef int ndim = out.ndim_ - 2
     cdef Job job
+    check_pivots(pivots, LD.sizes[LD.ndim_ - 1])
     copy_into(target, expanded(B, 2, ndim, out.sizes))
     LD = columns_of(expanded(LD, 2, ndim, out.sizes))
     pivots = plain(expanded(pivots, 1, ndim, out.sizes))

@@ -126,6 +126,9 @@ def lstsq_kernel(TensorBase solution, TensorBase rank, TensorBase singular_value
     rank.zero_()
     singular_values.zero_()
     copy_into(solution.narrow(-2, 0, rows), B)
+    if not (A.isfinite().all() & B.isfinite().all()).item():
+        raise LinAlgError("linalg.lstsq: there are infinities or nan among the elements of A and B; take these rows out, or "
+                          "replace them with tensorlab.nan_to_num")
     if A.numel_ == 0 or B.numel_ == 0:
         solution.zero_()
         return

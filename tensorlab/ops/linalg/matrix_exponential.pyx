@@ -38,9 +38,14 @@ LARGEST_NORM = 5.371920351148152
 cdef Op MATRIX_EXP = Op("linalg_matrix_exp(Tensor x) -> Tensor")
 
 @MATRIX_EXP.compose
+def matrix_exp_composed(x):
+    return matrix_exp_of(x)
+
 def matrix_exp_of(x):
     """Scale by a power of two, approximate, and square as often."""
     x = x.detach()
+    if x.element_size() < 4:                            # half types
+        return matrix_exp_of(x.float()).to(x.dtype)
     if x.numel() == 0 or x.device.type == "meta":
         return x.new_empty(x.shape)
     norms = x.abs().sum(-2).amax(-1)
@@ -59,7 +64,7 @@ def matrix_exp_of(x):
     result = solve(even - odd, even + odd)
     for done in range(int(squarings.max().item())):
         result = (result @ result).where((squarings > done).unsqueeze(-1).unsqueeze(-1), result)
-    return result
+    return result.contiguous()
 
 
 @MATRIX_EXP.derivative("x")

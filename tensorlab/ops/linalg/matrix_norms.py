@@ -70,6 +70,8 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=No
             raise ShapeError(
                 f"linalg.matrix_norm: ord is {ord!r}; expected 'fro', 'nuc' or a number"
             )
+    elif not hasattr(ord, "__float__"):
+        raise TypeError(f"linalg.matrix_norm: ord is {ord!r}; expected 'fro', 'nuc' or a number")
     elif ord not in ORDERS:
         raise ShapeError(
             f"linalg.matrix_norm: ord is {ord!r}; expected 'fro', 'nuc', inf, -inf, 1, -1, 2 or -2"
@@ -87,21 +89,21 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=No
             result = result.unsqueeze(-1).unsqueeze(-1).movedim((-2, -1), (rows, columns))
     else:
         summed, chosen = (rows, columns) if abs(ord) == 1 else (columns, rows)
-        sums = norm_of_elements(x, 1, summed, True)
-        result = _extreme(sums, chosen, ord > 0, A)
-        result = result.unsqueeze(chosen) if keepdim else result.squeeze(summed - (chosen < summed))
+        sums = norm_of_elements(x, 1, summed, keepdim)
+        chosen -= not keepdim and summed < chosen
+        result = _extreme(sums, chosen, ord > 0, A, keepdim)
     return store_out("linalg.matrix_norm", result, out, (A,))
 
 
-def _extreme(values, dim, is_largest, A):
+def _extreme(values, dim, is_largest, A, keepdim=False):
     """The largest values along a dimension, 0 of none, or the smallest."""
     if values.size(dim) == 0:
         if not is_largest:
             raise DimensionError(
                 f"linalg.matrix_norm: A has shape {tuple(A.shape)}, and of no value none is the smallest"
             )
-        return values.sum(dim)
-    return values.amax(dim) if is_largest else values.amin(dim)
+        return values.sum(dim, keepdim)
+    return values.amax(dim, keepdim) if is_largest else values.amin(dim, keepdim)
 
 
 def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None, out=None):
@@ -143,7 +145,11 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None, out=None):
 
 
 def _two_dims(A, dim, where):
-    if not isinstance(dim, (tuple, list)) or len(dim) != 2:
+    if not isinstance(dim, (tuple, list)):
+        raise TypeError(
+            f"{where}: dim is {dim!r}; expected a tuple of two dimensions, those of the matrices"
+        )
+    if len(dim) != 2:
         raise ShapeError(f"{where}: dim is {dim!r}; expected two dimensions, those of the matrices")
     dims = []
     for one in dim:

@@ -313,6 +313,8 @@ MODES = ("reduced", "complete", "r")
 def qr_infer(TensorBase A, mode):
     cdef ssize nothing = 0
     check_matrix("linalg.qr", A)
+    if not isinstance(mode, str):
+        raise TypeError(f"linalg.qr: mode is {mode!r}; expected one of {', '.join(MODES)}")
     if mode not in MODES:
         raise ShapeError(f"linalg.qr: mode is {mode!r}; expected one of {', '.join(MODES)}")
     m, n = A.sizes[A.ndim_ - 2], A.sizes[A.ndim_ - 1]

@@ -241,6 +241,19 @@ def lu_factor(TensorBase A not None, *, bint pivot=True, out=None):
 
 
 # ---------------------------------------------------------------- lu_unpack
+cdef int check_pivots(str where, TensorBase pivots, ssize rows) except -1:
+    """Raise if a pivot isn't a row: LAPACK would read elsewhere."""
+    cdef ssize i
+    cdef int32_t* swaps
+    pivots = plain(pivots)
+    swaps = <int32_t*>memory_of(pivots)
+    for i in range(pivots.numel_):
+        if not 1 <= swaps[i] <= rows:
+            raise ShapeError(f"{where}: a pivot is {swaps[i]}; expected a row from 1 to {rows}, as linalg.lu_factor "
+                             f"returns them")
+    return 0
+
+
 cdef Op LU_PERMUTATION = Op("lu_permutation(Tensor pivots, int rows) -> Tensor", aten=None, checks_values=True)
 
 @LU_PERMUTATION.infer
@@ -259,6 +272,7 @@ def lu_permutation_kernel(TensorBase out, TensorBase pivots, ssize rows):
     cdef ssize n = pivots.sizes[pivots.ndim_ - 1], i, j, other
     cdef int32_t* swaps
     cdef int64_t* order = <int64_t*>memory_of(target)
+    check_pivots("lu_unpack", pivots, rows)
     pivots = plain(pivots)
     swaps = <int32_t*>memory_of(pivots)
     for i in range(target.numel_ // max(rows, <ssize>1)):
@@ -266,9 +280,6 @@ def lu_permutation_kernel(TensorBase out, TensorBase pivots, ssize rows):
             order[i * rows + j] = j
         for j in range(n):
             other = swaps[i * n + j] - 1
-            if not 0 <= other < rows:
-                raise ShapeError(f"lu_unpack: a pivot is {other + 1}; expected a row from 1 to {rows}, as "
-                                 f"linalg.lu_factor returns them")
             order[i * rows + j], order[i * rows + other] = order[i * rows + other], order[i * rows + j]
     put_back(out, target)
 
@@ -344,7 +355,8 @@ def lu(TensorBase A not None, *, bint pivot=True, out=None):
 
 
 # ---------------------------------------------------------------- lu_solve
-cdef Op LU_SOLVE = Op("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor")
+cdef Op LU_SOLVE = Op("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
+                  checks_values=True)
 
 @LU_SOLVE.infer
 def lu_solve_infer(TensorBase LU, TensorBase pivots, TensorBase B, bint left, is_adjoint):
@@ -361,11 +373,8 @@ def lu_solve_infer(TensorBase LU, TensorBase pivots, TensorBase B, bint left, is
 
 @LU_SOLVE.kernel
 def lu_solve_kernel(TensorBase out, TensorBase LU, TensorBase pivots, TensorBase B, bint left, bint is_adjoint):
+    check_pivots("linalg.lu_solve", pivots, LU.sizes[LU.ndim_ - 1])
     solve_into(out, LU, pivots, expanded(B, 2, out.ndim_ - 2, out.sizes), left, is_adjoint)
-
-@LU_SOLVE.derivative("B")
-def lu_solve_derivative_B(grad, LU, pivots, left, adjoint_):
-    return run_5(LU_SOLVE, LU, pivots, grad, left, not adjoint_)
 
 @LU_SOLVE.derivative("LU")
 def lu_solve_derivative_LU(grad, LU, pivots, out, left, adjoint_):
@@ -381,6 +390,10 @@ def lu_solve_derivative_LU(grad, LU, pivots, out, left, adjoint_):
     R = -solve_triangular(adjoint(U), grad @ adjoint(out), upper=False)
     grad_L = solve_triangular(adjoint(L), R @ adjoint(U), upper=True, unitriangular=True).tril(-1)
     return grad_L + R.triu()
+
+@LU_SOLVE.derivative("B")
+def lu_solve_derivative_B(grad, LU, pivots, left, adjoint_):
+    return run_5(LU_SOLVE, LU, pivots, grad, left, not adjoint_)
 
 
 cdef TensorBase system_result(str where, TensorBase A, TensorBase B, bint left, bint by_columns):
