@@ -18,6 +18,7 @@ from tensorlab.ops.linalg.matrix_batches cimport (
     Job, add_matrices, batch_beside, batch_shape, check_alike, check_matrix, check_square, columns_for, columns_of,
     columns_result, expanded, first_failure, matrices_beside, matrix_at, plain_for, real_size, run_job, start_job
 )
+from tensorlab.ops.linalg.small_matrices cimport cholesky_lanes, in_lanes
 
 from tensorlab import return_types
 from tensorlab.errors import LinAlgError, ShapeError
@@ -28,6 +29,9 @@ from tensorlab.ops.linalg.solving import solve_triangular
 # ---------------------------------------------------------------- cholesky
 cdef void factor_matrices(void* context, ssize begin, ssize end) noexcept nogil:
     """Cholesky of each, in place, and zeros beyond its triangle. Tensors: A, info; flag: the triangle."""
+    in_lanes(cholesky_lanes, factor_by_lapack, <Job*>context, begin, end)
+
+cdef void factor_by_lapack(void* context, ssize begin, ssize end) noexcept nogil:
     cdef Job* job = <Job*>context
     cdef potrf_function potrf = <potrf_function>lapack[POTRF][job.column]
     cdef int ld = max(1, job.n)

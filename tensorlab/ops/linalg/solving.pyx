@@ -27,6 +27,7 @@ from tensorlab.ops.linalg.matrix_batches cimport (
     columns_copy, columns_for, columns_of, columns_result, expanded, first_failure, matrices_beside,
     matrix_at, plain_for, run_job, start_job
 )
+from tensorlab.ops.linalg.small_matrices cimport factor_lanes, in_lanes, invert_lanes, solve_lanes
 
 from tensorlab import return_types
 from tensorlab.errors import DTypeError, LinAlgError, ShapeError
@@ -37,6 +38,9 @@ from tensorlab.ops.joining import cat
 # ---------------------------------------------------------------- loops
 cdef void factor_matrices(void* context, ssize begin, ssize end) noexcept nogil:
     """LU of each, in place. Tensors: A, pivots, info."""
+    in_lanes(factor_lanes, factor_by_lapack, <Job*>context, begin, end)
+
+cdef void factor_by_lapack(void* context, ssize begin, ssize end) noexcept nogil:
     cdef Job* job = <Job*>context
     cdef getrf_function getrf = <getrf_function>lapack[GETRF][job.column]
     cdef int lda = max(1, job.m)
@@ -47,6 +51,12 @@ cdef void factor_matrices(void* context, ssize begin, ssize end) noexcept nogil:
 
 cdef void solve_matrices(void* context, ssize begin, ssize end) noexcept nogil:
     """Solve with an LU factorisation, in place. Tensors: LU, pivots, B; flag: what of A is meant."""
+    if (<Job*>context).flags[0] == b"N":
+        in_lanes(solve_lanes, solve_by_lapack, <Job*>context, begin, end)
+    else:
+        solve_by_lapack(context, begin, end)
+
+cdef void solve_by_lapack(void* context, ssize begin, ssize end) noexcept nogil:
     cdef Job* job = <Job*>context
     cdef getrs_function getrs = <getrs_function>lapack[GETRS][job.column]
     cdef int ld = max(1, job.n), info
@@ -58,6 +68,9 @@ cdef void solve_matrices(void* context, ssize begin, ssize end) noexcept nogil:
 
 cdef void invert_matrices(void* context, ssize begin, ssize end) noexcept nogil:
     """The inverse of each, in place. Tensors: A, pivots, info."""
+    in_lanes(invert_lanes, invert_by_lapack, <Job*>context, begin, end)
+
+cdef void invert_by_lapack(void* context, ssize begin, ssize end) noexcept nogil:
     cdef Job* job = <Job*>context
     cdef getrf_function getrf = <getrf_function>lapack[GETRF][job.column]
     cdef getri_function getri = <getri_function>lapack[GETRI][job.column]

@@ -10,6 +10,7 @@ from libc.string cimport memset
 from tensorlab._core.dispatch.dispatch cimport run_3, run_4
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.out_argument cimport store_out, store_outs
+from tensorlab._core.dtypes cimport INT32
 from tensorlab._core.graph.graph cimport should_record
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops.iterator cimport copy_into, put_back
@@ -21,7 +22,7 @@ from tensorlab.ops.linalg.matrix_batches cimport (
     Job, add_matrices, batch_beside, check_matrix, check_square, columns_copy, columns_for, first_failure,
     matrices_beside, matrix_at, plain_for, real_size, run_job, start_job, work_size
 )
-from tensorlab._core.dtypes cimport INT32
+from tensorlab.ops.linalg.small_matrices cimport eigen_lanes, in_lanes, singular_lanes
 
 from tensorlab import return_types
 from tensorlab.errors import LinAlgError, ShapeError
@@ -36,6 +37,9 @@ cdef TensorBase new_info(TensorBase x):
 # ---------------------------------------------------------------- eigh
 cdef void find_eigenvectors(void* context, ssize begin, ssize end) noexcept nogil:
     """Of symmetric matrices, in place. Tensors: A, eigenvalues, info; flags: with vectors or without, the triangle."""
+    in_lanes(eigen_lanes, find_by_lapack, <Job*>context, begin, end)
+
+cdef void find_by_lapack(void* context, ssize begin, ssize end) noexcept nogil:
     cdef Job* job = <Job*>context
     cdef int n = job.n, ld = max(1, job.n), lwork = 1 + 6 * n + 2 * n * n + 64 * n, liwork = 3 + 5 * n
     cdef int lrwork = 1 + 5 * n + 2 * n * n
@@ -163,6 +167,9 @@ def eigvalsh(TensorBase A not None, UPLO="L", *, out=None):
 # ---------------------------------------------------------------- svd
 cdef void find_singular_values(void* context, ssize begin, ssize end) noexcept nogil:
     """Tensors: A, which is overwritten, S, info, U, V^H; flag: which vectors are wanted."""
+    in_lanes(singular_lanes, decompose_by_lapack, <Job*>context, begin, end)
+
+cdef void decompose_by_lapack(void* context, ssize begin, ssize end) noexcept nogil:
     cdef Job* job = <Job*>context
     cdef int ld = max(1, job.m), least = min(job.m, job.n), most = max(job.m, job.n), lwork = -1, info
     cdef int ldvh = max(1, job.n if job.flags[0] == b"A" else least)
