@@ -4,11 +4,12 @@ All functions take batches: the last two dimensions of a tensor are a matrix. LA
 SciPy's, one matrix after the other, shared out over the threads of the package.
 """
 
-from tensorlab import _missing, _planned
+from tensorlab import _missing
 from tensorlab.errors import LinAlgError
 from tensorlab.ops.linalg.cholesky import cholesky, cholesky_ex
 from tensorlab.ops.linalg.conditioning import cond, matrix_rank
 from tensorlab.ops.linalg.determinants import det, slogdet
+from tensorlab.ops.linalg.eigenvalues import eig, eigvals
 from tensorlab.ops.linalg.indefinite import ldl_factor, ldl_factor_ex, ldl_solve
 from tensorlab.ops.linalg.least_squares import lstsq
 from tensorlab.ops.linalg.matrices import matmul
@@ -47,7 +48,9 @@ __all__ = [
     "cross",
     "det",
     "diagonal",
+    "eig",
     "eigh",
+    "eigvals",
     "eigvalsh",
     "householder_product",
     "inv",
@@ -81,14 +84,6 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
-
-globals().update(
-    _planned.names(
-        __name__,
-        "eig eigvals",
-        until="where no gradient is needed, give x.numpy() to numpy.linalg.",
-    )
-)
 
 
 def __getattr__(name):

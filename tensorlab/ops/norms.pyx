@@ -6,7 +6,7 @@ from tensorlab._core.dispatch.dispatch cimport run_tuple
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.out_argument cimport store_out
 from tensorlab._core.dtypes cimport (
-    COMPLEX, FLOAT32, FLOAT64, FLOATING, dtype_code, dtype_object, is_double, is_in, item_size,
+    COMPLEX, FLOAT32, FLOAT64, FLOATING, HALF, INEXACT, dtype_code, dtype_object, is_double, is_in, item_size,
     kernel_dtype, real
 )
 from tensorlab._core.graph.graph cimport ndim_of
@@ -229,8 +229,9 @@ cdef object nuclear_norm(TensorBase x, object dim, bint keepdim, object out, obj
     dims = tuple([wrap_dim(one, x.ndim_, "norm") for one in dims])
     if dims[0] == dims[1]:
         raise ShapeError(f"norm: dim is {dim}; expected two different dimensions")
-    if matrices.dtype_ != FLOAT32 and matrices.dtype_ != FLOAT64:
-        raise DTypeError(f"norm: p='nuc' needs float32 or float64, not {dtype_object(matrices.dtype_)}; convert it with .float()")
+    if not is_in(matrices.dtype_, INEXACT) or is_in(matrices.dtype_, HALF):
+        raise DTypeError(f"norm: p='nuc' needs float32, float64 or a complex type, not {dtype_object(matrices.dtype_)}; convert "
+                         f"it with .float()")
     result = run_nuclear_norm((<object>matrices).movedim(dims, (-2, -1)))
     if keepdim:
         for one in sorted(dims):

@@ -33,9 +33,13 @@ def symmetric(x):
     return x + x.transpose(-2, -1)
 
 
+def hermitian(x):
+    return x + x.mH
+
+
 def definite(T, x):
-    """x x^T + 1 on the diagonal."""
-    return x @ x.transpose(-2, -1) + T.ones(x.shape[-1], dtype=x.dtype).diag_embed()
+    """x x^H + 1 on the diagonal."""
+    return x @ x.mH + T.ones(x.shape[-1], dtype=x.dtype).diag_embed()
 
 
 def regular(T, x):
@@ -49,6 +53,11 @@ def triangle(x, upper):
 
 def sizes(results):
     return tuple(one.abs() for one in results)
+
+
+def without_order(values, vectors):
+    """What doesn't depend on the order of eigenvalues, nor on the phases of vectors."""
+    return values.abs().sort().values, (vectors.abs() ** 3).sum(-1)
 
 
 def square(*batch, n=3):
@@ -205,7 +214,9 @@ def _of_one_matrix():
         )
         yield sample(
             f"cholesky_inverse {upper}",
-            lambda T, x, upper=upper: T.cholesky_inverse(triangle(regular(T, x), upper), upper),
+            lambda T, x, upper=upper: T.cholesky_inverse(
+                T.linalg.cholesky(definite(T, x), upper=upper), upper
+            ),
             square(2),
             bad=[lambda T, x: T.cholesky_inverse(x[:, :2])],
         )
@@ -219,7 +230,7 @@ def _of_one_matrix():
     )
     yield sample(
         "linalg.ldl_factor_ex",
-        lambda T, x: T.linalg.ldl_factor_ex(symmetric(x), hermitian=True),
+        lambda T, x: T.linalg.ldl_factor_ex(hermitian(x), hermitian=True),
         square(),
         derivatives=0,
     )
@@ -282,14 +293,28 @@ def _factors():
     for triangle in "LU":
         yield sample(
             f"linalg.eigh {triangle}",
-            lambda T, x, triangle=triangle: sizes(T.linalg.eigh(symmetric(x), triangle)),
+            lambda T, x, triangle=triangle: sizes(T.linalg.eigh(hermitian(x), triangle)),
             square(),
             more=BATCHES,
             bad=[*not_square("eigh"), lambda T, x: T.linalg.eigh(x, "X")],
             same_strides=False,  # abs() of what is stored by columns
         )
     yield sample(
-        "linalg.eigvalsh", lambda T, x: T.linalg.eigvalsh(symmetric(x)), square(), more=BATCHES
+        "linalg.eigvalsh", lambda T, x: T.linalg.eigvalsh(hermitian(x)), square(), more=BATCHES
+    )
+    yield sample(
+        "linalg.eig",
+        lambda T, x: without_order(*T.linalg.eig(x)),
+        square(),
+        more=BATCHES,
+        bad=not_square("eig"),
+    )
+    yield sample(
+        "linalg.eigvals",
+        lambda T, x: T.linalg.eigvals(x).abs().sort().values,
+        square(),
+        more=BATCHES,
+        bad=not_square("eigvals"),
     )
     for full in (True, False):
         yield sample(
@@ -341,7 +366,7 @@ def _made_of_them():
     yield sample("linalg.pinv tall", lambda T, x: T.linalg.pinv(x, atol=0.1), normal(4, 3))
     yield sample(
         "linalg.pinv hermitian",
-        lambda T, x: T.linalg.pinv(symmetric(x), hermitian=True),
+        lambda T, x: T.linalg.pinv(hermitian(x), hermitian=True),
         square(),
     )
     yield sample("pinverse", lambda T, x: T.pinverse(x), normal(3, 4))

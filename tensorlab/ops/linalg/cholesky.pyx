@@ -60,7 +60,7 @@ cdef bint is_finite(Job* job, char* element) noexcept nogil:
 
 
 cdef Op CHOLESKY_EX = Op("linalg_cholesky_ex(Tensor x, *, bool upper=False, bool check_errors=False) "
-                         "-> (Tensor L, Tensor info)", differentiable=1, checks_values=True)
+                         "-> (Tensor L, Tensor info)", differentiable=1, checks_values=True, holomorphic=False)
 
 @CHOLESKY_EX.infer
 def cholesky_ex_infer(TensorBase x, upper, check_errors):
@@ -88,17 +88,22 @@ def cholesky_ex_kernel(TensorBase L, TensorBase info, TensorBase x, bint upper, 
 
 @CHOLESKY_EX.derivative("x")
 def cholesky_ex_derivative(grads, L, upper):
-    """L^-H sym(tril(L^H grad)) L^-1, where sym halves what is off the diagonal and mirrors it.
+    """L^-H mirrored(L^H grad) L^-1 / 2.
 
     Source: I. Murray, "Differentiation of the Cholesky decomposition", 2016.
     """
     grad = grads[0]
     if upper:
         L, grad = adjoint(L), adjoint(grad)
-    inner = (adjoint(L) @ grad).tril()
-    inner = 0.5 * (inner + adjoint(inner.tril(-1)))
+    inner = 0.5 * mirrored(adjoint(L) @ grad)
     inner = solve_triangular(adjoint(L), inner, upper=True)
     return solve_triangular(L, inner, upper=False, left=False)
+
+def mirrored(x):
+    """The Hermitian matrices with this lower triangle. A diagonal that isn't real becomes so: L's is, and so has no more to say."""
+    below = x.tril(-1)
+    diagonal = x.diagonal(0, -2, -1)
+    return below + adjoint(below) + (diagonal.real if x.is_complex() else diagonal).diag_embed()
 
 
 def cholesky_ex(TensorBase A not None, *, bint upper=False, bint check_errors=False, out=None):
@@ -150,7 +155,8 @@ cdef void solve_matrices(void* context, ssize begin, ssize end) noexcept nogil:
         potrs(&job.flags[0], &job.n, &job.k, matrix_at(job, 0, i), &ld, matrix_at(job, 1, i), &ld, &info)
 
 
-cdef Op CHOLESKY_SOLVE = Op("cholesky_solve(Tensor x, Tensor L, bool upper=False) -> Tensor", public={"L": "input2"})
+cdef Op CHOLESKY_SOLVE = Op("cholesky_solve(Tensor x, Tensor L, bool upper=False) -> Tensor", public={"L": "input2"},
+                            holomorphic=False)
 
 @CHOLESKY_SOLVE.infer
 def cholesky_solve_infer(TensorBase x, TensorBase L, upper):

@@ -1,11 +1,11 @@
 """Determinants, and their logarithms: the product of U's diagonal in A = P L U, with a sign for the exchanges of rows."""
-from libc.math cimport fabs, log
+from libc.math cimport fabs, hypot, log
 from libc.stdint cimport int32_t
 
 from tensorlab._core.dispatch.dispatch cimport run_1, run_5
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.out_argument cimport store_out, store_outs
-from tensorlab._core.dtypes cimport FLOAT64, INT32, real
+from tensorlab._core.dtypes cimport COMPLEX128, FLOAT32, FLOAT64, INT32, complex64, complex128, inexact, real_dtype
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops.iterator cimport plain, put_back
 from tensorlab._core.tensor cimport TensorBase, give_memory, memory_of
@@ -23,49 +23,73 @@ from tensorlab.ops.linalg.spectral import svd
 
 
 # ---------------------------------------------------------------- the diagonal
-cdef void multiply_diagonal(real* lu, int32_t* pivots, ssize n, real* product, real* sign, real* log_size) noexcept nogil:
-    """Of U's diagonal and the exchanges of rows: their product, or its sign and the logarithm of its size."""
+cdef inexact product_of(inexact* lu, int32_t* pivots, ssize n) noexcept nogil:
+    """The product of U's diagonal, with another sign for each exchange of rows."""
+    cdef inexact product = 1
     cdef ssize i
-    cdef real all = 1, x
-    cdef real logs = 0, signs = 1
+    for i in range(n):
+        product = product * lu[i * n + i] if pivots[i] == i + 1 else -product * lu[i * n + i]
+    return product
+
+cdef inexact sign_of(inexact* lu, int32_t* pivots, ssize n, double* log_size) noexcept nogil:
+    """The product divided by its absolute value, of which the logarithm is added up; 0 if it is 0."""
+    cdef inexact sign = 1, x
+    cdef double size
+    cdef ssize i
+    log_size[0] = 0
     for i in range(n):
         x = lu[i * n + i]
-        if pivots[i] != i + 1:
-            all, signs = -all, -signs
-        all = all * x
-        if log_size != NULL:
-            logs += <real>log(fabs(x))
-            signs = signs * ((x > 0) - (x < 0)) if x == x else x
-    if log_size != NULL:
-        sign[0], log_size[0] = signs, logs
-    else:
-        product[0] = all
+        if inexact is complex64 or inexact is complex128:
+            size = hypot(x.real, x.imag)
+        else:
+            size = fabs(x)
+        log_size[0] += log(size)
+        if size != 0:                                   # nan is not 0, either
+            x = x / <inexact>size
+        sign = sign * x if pivots[i] == i + 1 else -sign * x
+    return sign
+
+cdef void multiply_diagonals_as(inexact* lu, int32_t* pivots, ssize n, ssize count, inexact* product, void* logs,
+                                bint is_wide) noexcept nogil:
+    cdef double log_size
+    cdef ssize i
+    for i in range(count):
+        if logs == NULL:
+            product[i] = product_of(lu + i * n * n, pivots + i * n, n)
+        else:
+            product[i] = sign_of(lu + i * n * n, pivots + i * n, n, &log_size)
+            if is_wide:
+                (<double*>logs)[i] = log_size
+            else:
+                (<float*>logs)[i] = <float>log_size
 
 cdef int multiply_diagonals(TensorBase product, TensorBase log_size, TensorBase lu, TensorBase pivots) except -1:
     """`product` is the sign if there is a tensor for the logarithms."""
     cdef TensorBase first = plain_for(product), second = None if log_size is None else plain_for(log_size)
-    cdef ssize n = lu.sizes[lu.ndim_ - 1], i
-    cdef char* out = memory_of(first)
-    cdef char* logs = NULL
+    cdef ssize n = lu.sizes[lu.ndim_ - 1], count = first.numel_
+    cdef void* out = memory_of(first)
+    cdef void* logs = NULL
     if second is not None:
         logs = memory_of(second)
     lu, pivots = columns_of(lu), plain(pivots)
-    cdef char* matrices = memory_of(lu)
+    cdef void* matrices = memory_of(lu)
     cdef int32_t* swaps = <int32_t*>memory_of(pivots)
-    for i in range(first.numel_):
-        if lu.dtype_ == FLOAT64:
-            multiply_diagonal[double](<double*>matrices + i * n * n, swaps + i * n, n, <double*>out + i, <double*>out + i,
-                                      NULL if logs == NULL else <double*>logs + i)
-        else:
-            multiply_diagonal[float](<float*>matrices + i * n * n, swaps + i * n, n, <float*>out + i, <float*>out + i,
-                                     NULL if logs == NULL else <float*>logs + i)
+    if lu.dtype_ == FLOAT64:
+        multiply_diagonals_as(<double*>matrices, swaps, n, count, <double*>out, logs, True)
+    elif lu.dtype_ == FLOAT32:
+        multiply_diagonals_as(<float*>matrices, swaps, n, count, <float*>out, logs, False)
+    elif lu.dtype_ == COMPLEX128:
+        multiply_diagonals_as(<complex128*>matrices, swaps, n, count, <complex128*>out, logs, True)
+    else:
+        multiply_diagonals_as(<complex64*>matrices, swaps, n, count, <complex64*>out, logs, False)
     if second is not None:
         put_back(log_size, second)
     return put_back(product, first)
 
 
 # ---------------------------------------------------------------- det
-cdef Op DET = Op("_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", differentiable=1)
+cdef Op DET = Op("_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", differentiable=1,
+                 holomorphic=False)
 
 @DET.infer
 def det_infer(TensorBase A):
@@ -148,13 +172,13 @@ def det(TensorBase A not None, *, out=None):
 
 # ---------------------------------------------------------------- slogdet
 cdef Op SLOGDET = Op("_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)",
-                     differentiable=2)
+                     differentiable=2, holomorphic=False)
 
 @SLOGDET.infer
 def slogdet_infer(TensorBase A):
     check_square("linalg.slogdet", A)
     n = A.sizes[A.ndim_ - 1]
-    return (batch_beside(A, A.dtype_), batch_beside(A, A.dtype_), matrices_beside(A, n, n),
+    return (batch_beside(A, A.dtype_), batch_beside(A, real_dtype(A.dtype_)), matrices_beside(A, n, n),
             batch_beside(A, INT32, 1, n))
 
 @SLOGDET.kernel
@@ -163,11 +187,16 @@ def slogdet_kernel(TensorBase sign, TensorBase logabsdet, TensorBase LU, TensorB
     multiply_diagonals(sign, logabsdet, LU, pivots)
 
 @SLOGDET.derivative("A")
-def slogdet_derivative(grads, A, LU, pivots):
-    """grad * A^-H. The sign has a derivative of 0."""
-    if grads[1] is None:
+def slogdet_derivative(grads, A, sign, LU, pivots):
+    """(grad of the logarithm + i Im(grad of the sign * conj(sign))) A^-H. The sign of a real determinant has a derivative of 0."""
+    grad_sign, grad_log = grads[0], grads[1]
+    scale = grad_log
+    if A.is_complex() and grad_sign is not None:
+        turned = 1j * (grad_sign * sign.conj()).imag
+        scale = turned if grad_log is None else turned + grad_log
+    if scale is None:
         return A.new_zeros(A.shape)
-    right = grads[1].unsqueeze(-1).expand_as(A.diagonal(0, -2, -1)).diag_embed()
+    right = scale.to(A.dtype).unsqueeze(-1).expand_as(A.diagonal(0, -2, -1)).diag_embed()
     if will_differentiate_again():
         return solve(adjoint(A), right)
     return run_5(LU_SOLVE, LU, pivots, right, True, True)

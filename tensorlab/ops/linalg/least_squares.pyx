@@ -4,7 +4,7 @@ from libc.stdlib cimport free, malloc
 from tensorlab._core.dispatch.dispatch cimport run_4
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.out_argument cimport store_outs
-from tensorlab._core.dtypes cimport FLOAT64, INT32, INT64, is_in
+from tensorlab._core.dtypes cimport INT32, real_dtype
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, result_beside
@@ -101,7 +101,7 @@ cdef void fit_matrices(void* context, ssize begin, ssize end) noexcept nogil:
 # ---------------------------------------------------------------- lstsq
 cdef Op LSTSQ = Op("lstsq_fit(Tensor A, Tensor B, float rcond, str driver) "
                    "-> (Tensor solution, Tensor rank, Tensor singular_values)", aten=None, differentiable=1, checks_values=True,
-                   node="LinalgLstsqBackward0")
+                   node="LinalgLstsqBackward0", holomorphic=False)
 
 @LSTSQ.infer
 def lstsq_infer(TensorBase A, TensorBase B, rcond, driver):
@@ -113,7 +113,7 @@ def lstsq_infer(TensorBase A, TensorBase B, rcond, driver):
         sizes[i] = A.sizes[i]
     sizes[A.ndim_ - 2], sizes[A.ndim_ - 1] = max(m, n), B.sizes[B.ndim_ - 1]
     return (columns_result(A, A.dtype_, A.ndim_, sizes), batch_beside(A, INT32),
-            batch_beside(A, A.dtype_, 1, min(m, n)))
+            batch_beside(A, real_dtype(A.dtype_), 1, min(m, n)))
 
 @LSTSQ.kernel
 def lstsq_kernel(TensorBase solution, TensorBase rank, TensorBase singular_values, TensorBase A, TensorBase B, double rcond,
@@ -203,7 +203,7 @@ def lstsq(TensorBase A not None, TensorBase B not None, rcond=None, *, driver=No
     fitted, rank, singular_values = run_4(LSTSQ, matrices, right, float(rcond), driver)
     rank = rank.long()
     solution = fitted[..., :n, :]
-    residuals = solution.detach().new_empty(0)
+    residuals = singular_values.new_empty(0)
     if m > n and driver != "gelsy" and (driver == "gels" or bool((rank == n).all().item())):
         left = matrices @ solution - right
         residuals = (left * left.conj()).real.sum(-2) if left.is_complex() else (left * left).sum(-2)

@@ -12,7 +12,7 @@ The batch is shared out over our threads, and BLAS keeps to the thread that call
 from libc.stdint cimport int32_t
 
 from tensorlab._core.dtypes cimport (
-    FLOAT32, FLOAT64, HALF, INEXACT, is_in, item_size
+    COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, HALF, INEXACT, is_in, item_size
 )
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, shape_text, ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
@@ -22,7 +22,7 @@ from tensorlab._core.tensor cimport (
     TensorBase, alias_as, empty_beside, empty_strided_beside, memory_of, result_beside
 )
 from tensorlab.ops.linalg.blas_library cimport hold_blas, release_blas
-from tensorlab.ops.linalg.lapack_library cimport D, S, load_lapack
+from tensorlab.ops.linalg.lapack_library cimport C, D, S, Z, load_lapack
 
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
 
@@ -175,11 +175,22 @@ cdef TensorBase plain_for(TensorBase out):
 
 
 # ---------------------------------------------------------------- the loop
+cdef int column_of(TensorBase x) except -1:
+    """The column of LAPACK's table for the type of x."""
+    if x.dtype_ == FLOAT32:
+        return S
+    if x.dtype_ == FLOAT64:
+        return D
+    if x.dtype_ == COMPLEX64:
+        return C
+    if x.dtype_ == COMPLEX128:
+        return Z
+    raise UnsupportedDType(f"linalg: no function of LAPACK is known for {x.dtype}")
+
+
 cdef int start_job(Job* job, TensorBase x) except -1:
     """Begin a job over the matrices of x, its first tensor."""
-    if x.dtype_ != FLOAT32 and x.dtype_ != FLOAT64:
-        raise UnsupportedDType(f"linalg: no function of LAPACK is known for {x.dtype}")
-    job.column = D if x.dtype_ == FLOAT64 else S
+    job.column = column_of(x)
     job.size = item_size[x.dtype_]
     job.m, job.n, job.k = <int>x.sizes[x.ndim_ - 2], <int>x.sizes[x.ndim_ - 1], 0
     job.count = matrix_count(x)

@@ -35,7 +35,7 @@ PADE = (
 )
 LARGEST_NORM = 5.371920351148152
 
-cdef Op MATRIX_EXP = Op("linalg_matrix_exp(Tensor x) -> Tensor")
+cdef Op MATRIX_EXP = Op("linalg_matrix_exp(Tensor x) -> Tensor", holomorphic=False)
 
 @MATRIX_EXP.compose
 def matrix_exp_composed(x):

@@ -1,10 +1,11 @@
 """The nuclear norm of matrices: the sum of their singular values.
 
-With x = U S V^T its gradient is U V^T, the polar factor of x, which is an op of its own and so has a derivative, too. LAPACK
+With x = U S V^H its gradient is U V^H, the polar factor of x, which is an op of its own and so has a derivative, too. LAPACK
 computes them, through NumPy, for each matrix of a batch.
 """
 from tensorlab._core.dispatch.dispatch cimport run_1, run_2
 from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dtypes cimport real_dtype
 from tensorlab._core.tensor cimport TensorBase, alias, result_beside
 
 import numpy as np
@@ -14,7 +15,7 @@ from tensorlab.errors import GradientError
 
 
 cdef tuple decompose(TensorBase x):
-    """U, S and V^T of the matrices in the last two dimensions, as arrays."""
+    """U, S and V^H of the matrices in the last two dimensions, as arrays."""
     try:
         return tuple(np.linalg.svd(numpy(alias(x)), full_matrices=False))
     except np.linalg.LinAlgError:
@@ -24,11 +25,11 @@ cdef tuple decompose(TensorBase x):
 
 # ---------------------------------------------------------------- nuclear_norm
 cdef Op NUCLEAR_NORM = Op("nuclear_norm(Tensor x) -> Tensor", fixed="bool keepdim=False",
-                          checks_values=True)
+                          checks_values=True, holomorphic=False)
 
 @NUCLEAR_NORM.infer
 def nuclear_norm_infer(TensorBase x):
-    return result_beside(x, x.dtype_, x.ndim_ - 2, x.sizes)
+    return result_beside(x, real_dtype(x.dtype_), x.ndim_ - 2, x.sizes)
 
 @NUCLEAR_NORM.kernel
 def nuclear_norm_kernel(TensorBase out, TensorBase x):
@@ -45,7 +46,7 @@ cdef object run_nuclear_norm(TensorBase x):
 
 
 # ---------------------------------------------------------------- polar_factor
-cdef Op POLAR_FACTOR = Op("polar_factor(Tensor x) -> Tensor", aten=None, checks_values=True)
+cdef Op POLAR_FACTOR = Op("polar_factor(Tensor x) -> Tensor", aten=None, checks_values=True, holomorphic=False)
 
 @POLAR_FACTOR.infer
 def polar_factor_infer(TensorBase x):
@@ -53,8 +54,8 @@ def polar_factor_infer(TensorBase x):
 
 @POLAR_FACTOR.kernel
 def polar_factor_kernel(TensorBase out, TensorBase x):
-    u, _, v_t = decompose(x)
-    numpy(out)[...] = u @ v_t
+    u, _, v_h = decompose(x)
+    numpy(out)[...] = u @ v_h
 
 @POLAR_FACTOR.derivative("x")
 def polar_factor_derivative(grad, x):
@@ -62,7 +63,7 @@ def polar_factor_derivative(grad, x):
 
 
 # ---------------------------------------------------------------- polar_factor_backward
-cdef Op POLAR_FACTOR_BACKWARD = Op("polar_factor_backward(Tensor grad, Tensor x) -> Tensor")
+cdef Op POLAR_FACTOR_BACKWARD = Op("polar_factor_backward(Tensor grad, Tensor x) -> Tensor", holomorphic=False)
 
 @POLAR_FACTOR_BACKWARD.infer
 def polar_factor_backward_infer(TensorBase grad, TensorBase x):
@@ -71,16 +72,19 @@ def polar_factor_backward_infer(TensorBase grad, TensorBase x):
 @POLAR_FACTOR_BACKWARD.kernel
 def polar_factor_backward_kernel(TensorBase out, TensorBase grad, TensorBase x):
     """What turns within the space of U and V, and what leaves it: of that, the longer side of the matrix has some."""
-    u, s, v_t = decompose(x)
+    u, s, v_h = decompose(x)
     g = numpy(alias(grad))
-    u_t, v = u.swapaxes(-1, -2), v_t.swapaxes(-1, -2)
-    turned = u_t @ g @ v
+    u_h, v = adjoint(u), adjoint(v_h)
+    turned = u_h @ g @ v
     sums = s[..., :, None] + s[..., None, :]
-    inner = (turned - turned.swapaxes(-1, -2)) * inverse(sums)
+    inner = (turned - adjoint(turned)) * inverse(sums)
     shares = inverse(s)[..., None]
-    left = (g @ v - u @ turned) @ (shares * v_t)
-    right = (u * shares.swapaxes(-1, -2)) @ (u_t @ g - turned @ v_t)
-    numpy(out)[...] = u @ inner @ v_t + left + right
+    left = (g @ v - u @ turned) @ (shares * v_h)
+    right = (u * shares.swapaxes(-1, -2)) @ (u_h @ g - turned @ v_h)
+    numpy(out)[...] = u @ inner @ v_h + left + right
+
+cdef object adjoint(object array):
+    return array.swapaxes(-1, -2).conj()
 
 cdef object inverse(object numbers):
     """1 / x, and 0 for 0, where the norm has a kink."""

@@ -23,6 +23,7 @@ from tensorlab import return_types
 from tensorlab.errors import GradientError, ShapeError
 from tensorlab.ops.dimensions import adjoint
 from tensorlab.ops.joining import cat
+from tensorlab.ops.linalg.cholesky import mirrored
 from tensorlab.ops.linalg.solving import solve_triangular
 
 cdef enum:
@@ -136,7 +137,8 @@ cdef int check_reflections(str where, TensorBase x, TensorBase tau) except -1:
     return 0
 
 
-cdef Op HOUSEHOLDER_PRODUCT = Op("linalg_householder_product(Tensor x, Tensor tau) -> Tensor", public={"x": "input"})
+cdef Op HOUSEHOLDER_PRODUCT = Op("linalg_householder_product(Tensor x, Tensor tau) -> Tensor", public={"x": "input"},
+                                 holomorphic=False)
 
 @HOUSEHOLDER_PRODUCT.infer
 def householder_product_infer(TensorBase x, TensorBase tau):
@@ -237,7 +239,7 @@ cdef void multiply_by_reflections(void* context, ssize begin, ssize end) noexcep
 
 
 cdef Op ORMQR_OP = Op("ormqr(Tensor x, Tensor tau, Tensor other, bool left=True, bool transpose=False) -> Tensor",
-                      public={"tau": "input2", "other": "input3"})
+                      public={"tau": "input2", "other": "input3"}, holomorphic=False)
 
 cdef int check_ormqr(TensorBase x, TensorBase tau, TensorBase other, bint left) except -1:
     cdef int i
@@ -305,7 +307,7 @@ def ormqr(TensorBase input not None, TensorBase tau not None, TensorBase other n
 
 
 # ---------------------------------------------------------------- qr
-cdef Op QR = Op("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)")
+cdef Op QR = Op("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", holomorphic=False)
 
 MODES = ("reduced", "complete", "r")
 
@@ -349,7 +351,7 @@ cdef TensorBase cut(TensorBase x, ssize rows, ssize columns):
 
 @QR.derivative("A")
 def qr_derivative(grads, Q, R, mode):
-    """[grad_Q + Q sym(triu(grad_R R^H - Q^H grad_Q))] R^-H of matrices with no more columns than rows.
+    """[grad_Q + Q mirrored(triu(grad_R R^H - Q^H grad_Q))] R^-H of matrices with no more columns than rows.
 
     Of a wider one, the first columns have that R, and the others are Q^H A. Source: H. Liao, J. Liu, L. Wang and T. Xiang,
     "Differentiable programming tensor networks", 2019, and J. Roberts and L. Roberts, "QR and LQ decomposition matrix
@@ -368,13 +370,14 @@ def qr_derivative(grads, Q, R, mode):
     if grad_Q is not None:
         inner = inner - adjoint(Q) @ grad_Q
     if m >= n:
-        upper = inner.triu()
-        result = Q @ (upper + adjoint(inner.triu(1)))
+        result = Q @ mirrored(adjoint(inner))
         if grad_Q is not None:
             result = result + grad_Q
         return solve_triangular(adjoint(R), result, upper=False, left=False)
-    turned = Q @ (adjoint(inner) - inner).tril(-1)
-    first = solve_triangular(adjoint(R[..., :m]), turned, upper=False, left=False)
+    turned = (adjoint(inner) - inner).tril(-1)
+    if inner.is_complex():
+        turned = turned - (inner.diagonal(0, -2, -1).imag * 1j).diag_embed()
+    first = solve_triangular(adjoint(R[..., :m]), Q @ turned, upper=False, left=False)
     result = cat([first, first.new_zeros(R.shape).narrow(-1, 0, n - m)], -1)
     return result if grad_R is None else result + Q @ grad_R
 

@@ -36,7 +36,7 @@ def tolerance(A, values, atol, rtol, where):
 
 # ---------------------------------------------------------------- pinv
 cdef Op PINV = Op("linalg_pinv(Tensor A, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
-                  aten="linalg_pinv.atol_rtol_tensor", public={"A": "self"}, checks_values=True)
+                  aten="linalg_pinv.atol_rtol_tensor", public={"A": "self"}, checks_values=True, holomorphic=False)
 
 @PINV.compose
 def pinv_of(A, atol, rtol, hermitian):

@@ -13,7 +13,7 @@ from libc.stdlib cimport free, malloc
 from tensorlab._core.dispatch.dispatch cimport run_2, run_3, run_4, run_5
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.out_argument cimport store_out, store_outs
-from tensorlab._core.dtypes cimport INT32, INT64
+from tensorlab._core.dtypes cimport COMPLEX, INT32, INT64, is_in
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
 from tensorlab._core.loops.iterator cimport copy_into, plain, put_back
 from tensorlab._core.state.modes cimport thread_state
@@ -123,21 +123,29 @@ cdef int factor_into(TensorBase lu, TensorBase pivots, TensorBase info, TensorBa
 
 
 cdef int solve_into(TensorBase out, TensorBase lu, TensorBase pivots, TensorBase b, bint left, bint is_adjoint) except -1:
-    """Solve A X = B, or X A = B, which is read as A^T X^T = B^T. All have the batch of `out`."""
+    """Solve A X = B, or X A = B, which is read as A^T X^T = B^T. All have the batch of `out`.
+
+    X A^H = B is read as A X^H = B^H: LAPACK has no letter for a matrix that is conjugated, but not transposed.
+    """
     cdef TensorBase target = out if left else flipped(out)
+    cdef bint conjugates = not left and is_adjoint and is_in(out.dtype_, COMPLEX)
     cdef TensorBase x = columns_for(target)
     cdef int ndim = x.ndim_ - 2
     cdef Job job
-    copy_into(x, b if left else flipped(b))
+    copy_into(x, b if left else flipped(conjugate(b) if conjugates else b))
     lu = columns_of(expanded(lu, 2, ndim, x.sizes))
     pivots = plain(expanded(pivots, 1, ndim, x.sizes))
     start_job(&job, lu)
     add_matrices(&job, pivots, 1)
     add_matrices(&job, x)
     job.k = <int>x.sizes[ndim + 1]
-    job.flags[0] = b"T" if left == is_adjoint else b"N"
+    job.flags[0] = b"N" if left != is_adjoint else b"C" if left else b"T"
     run_job(solve_matrices, &job, <ssize>job.n * job.n * job.k)
-    return put_back(target, x)
+    return put_back(target, conjugate(x) if conjugates else x)
+
+
+cdef TensorBase conjugate(TensorBase x):
+    return (<object>x).detach().conj()
 
 
 cdef int check_info(str where, TensorBase info, str reason) except -1:
@@ -158,7 +166,8 @@ cdef bint will_differentiate_again() noexcept:
 
 # ---------------------------------------------------------------- lu_factor
 cdef Op LU_FACTOR_EX = Op("linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) "
-                          "-> (Tensor LU, Tensor pivots, Tensor info)", differentiable=1, checks_values=True)
+                          "-> (Tensor LU, Tensor pivots, Tensor info)", differentiable=1, checks_values=True,
+                          holomorphic=False)
 
 @LU_FACTOR_EX.infer
 def lu_factor_ex_infer(TensorBase A, pivot, check_errors):
@@ -369,7 +378,7 @@ def lu(TensorBase A not None, *, bint pivot=True, out=None):
 
 # ---------------------------------------------------------------- lu_solve
 cdef Op LU_SOLVE = Op("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
-                  checks_values=True)
+                  checks_values=True, holomorphic=False)
 
 @LU_SOLVE.infer
 def lu_solve_infer(TensorBase LU, TensorBase pivots, TensorBase B, bint left, is_adjoint):
@@ -445,7 +454,8 @@ def lu_solve(TensorBase LU not None, TensorBase pivots not None, TensorBase B no
 
 # ---------------------------------------------------------------- solve
 cdef Op SOLVE_EX = Op("_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) "
-                      "-> (Tensor result, Tensor LU, Tensor pivots, Tensor info)", differentiable=1, checks_values=True)
+                      "-> (Tensor result, Tensor LU, Tensor pivots, Tensor info)", differentiable=1, checks_values=True,
+                      holomorphic=False)
 
 cdef bint is_vector_case(TensorBase A, TensorBase B) noexcept:
     """Is B a vector for each matrix? A batch of vectors must have exactly the batch of A."""
@@ -562,7 +572,7 @@ def solve(TensorBase A not None, TensorBase B not None, *, bint left=True, out=N
 
 # ---------------------------------------------------------------- inv
 cdef Op INV_EX = Op("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
-                    differentiable=1, checks_values=True)
+                    differentiable=1, checks_values=True, holomorphic=False)
 
 @INV_EX.infer
 def inv_ex_infer(TensorBase A, check_errors):
@@ -648,7 +658,7 @@ def inverse(TensorBase input not None, *, out=None):
 
 # ---------------------------------------------------------------- solve_triangular
 cdef Op SOLVE_TRIANGULAR = Op("linalg_solve_triangular(Tensor A, Tensor B, *, bool upper, bool left=True, "
-                              "bool unitriangular=False) -> Tensor", public={"A": "self"})
+                              "bool unitriangular=False) -> Tensor", public={"A": "self"}, holomorphic=False)
 
 @SOLVE_TRIANGULAR.infer
 def solve_triangular_infer(TensorBase A, TensorBase B, upper, bint left, unitriangular):

@@ -10,7 +10,7 @@ from libc.string cimport memset
 from tensorlab._core.dispatch.dispatch cimport run_3, run_4
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.out_argument cimport store_out, store_outs
-from tensorlab._core.dtypes cimport INT32
+from tensorlab._core.dtypes cimport INT32, real_dtype
 from tensorlab._core.graph.graph cimport should_record
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops.iterator cimport copy_into, put_back
@@ -25,7 +25,7 @@ from tensorlab.ops.linalg.matrix_batches cimport (
 from tensorlab.ops.linalg.small_matrices cimport eigen_lanes, in_lanes, singular_lanes
 
 from tensorlab import return_types
-from tensorlab.errors import LinAlgError, ShapeError
+from tensorlab.errors import GradientError, LinAlgError, ShapeError
 from tensorlab.ops.dimensions import adjoint
 
 
@@ -65,7 +65,7 @@ cdef void find_by_lapack(void* context, ssize begin, ssize end) noexcept nogil:
 
 
 cdef Op EIGH = Op("_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)",
-                  checks_values=True)
+                  checks_values=True, holomorphic=False)
 
 @EIGH.infer
 def eigh_infer(TensorBase A, UPLO, bint compute_v):
@@ -74,7 +74,8 @@ def eigh_infer(TensorBase A, UPLO, bint compute_v):
     if not isinstance(UPLO, str) or UPLO.upper() not in ("L", "U"):
         raise ShapeError(f"linalg.eigh: UPLO is {UPLO!r}; expected 'L' or 'U', the triangle that is read")
     n = A.sizes[A.ndim_ - 1]
-    return batch_beside(A, A.dtype_, 1, n), matrices_beside(A, n, n) if compute_v else result_beside(A, A.dtype_, 1, &nothing)
+    return (batch_beside(A, real_dtype(A.dtype_), 1, n),
+            matrices_beside(A, n, n) if compute_v else result_beside(A, A.dtype_, 1, &nothing))
 
 @EIGH.kernel
 def eigh_kernel(TensorBase eigenvalues, TensorBase eigenvectors, TensorBase A, UPLO, bint compute_v):
@@ -109,10 +110,19 @@ def eigh_derivative(grads, eigenvalues, eigenvectors):
     if grad_V is None:
         return (V * grad_L.unsqueeze(-2)) @ adjoint(V)
     turned = adjoint(V) @ grad_V
+    check_phases("linalg.eigh", turned)
     inner = divided_by_gaps(0.5 * (turned - adjoint(turned)), eigenvalues)
     if grad_L is not None:
         inner = inner + grad_L.to(inner.dtype).diag_embed()
     return V @ (inner @ adjoint(V))
+
+def check_phases(where, turned):
+    """Raise if a gradient depends on the phases of complex vectors, which aren't determined; those of `turned`'s diagonal."""
+    if turned.is_complex() and turned.device.type != "meta":
+        phases = turned.detach().diagonal(0, -2, -1).imag
+        if not phases.allclose(phases.new_zeros(()), 1e-2, 1e-2):
+            raise GradientError(f"{where}: the loss depends on the phases of the complex vectors, each of which may be multiplied by "
+                                f"exp(i phi), so it has no derivative; let it depend on abs() of their elements, for example")
 
 def divided_by_gaps(x, values):
     """x_ij / (values_j - values_i), with zeros on the diagonal."""
@@ -209,7 +219,7 @@ cdef void decompose(Job* job, ssize i, int ld, int ldvh, void* work, int* lwork,
 
 
 cdef Op SVD = Op("_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) "
-                 "-> (Tensor U, Tensor S, Tensor Vh)", checks_values=True)
+                 "-> (Tensor U, Tensor S, Tensor Vh)", checks_values=True, holomorphic=False)
 
 @SVD.infer
 def svd_infer(TensorBase A, bint full_matrices, bint compute_uv, driver):
@@ -219,7 +229,7 @@ def svd_infer(TensorBase A, bint full_matrices, bint compute_uv, driver):
         raise ShapeError(f"linalg.svd: driver is {driver!r}; a driver can only be chosen on CUDA, so leave it out")
     m, n = A.sizes[A.ndim_ - 2], A.sizes[A.ndim_ - 1]
     k = min(m, n)
-    S = batch_beside(A, A.dtype_, 1, k)
+    S = batch_beside(A, real_dtype(A.dtype_), 1, k)
     if not compute_uv:
         return result_beside(A, A.dtype_, 1, &nothing), S, result_beside(A, A.dtype_, 1, &nothing)
     if full_matrices:
@@ -274,15 +284,20 @@ def svd_derivative(grads, U, S, Vh):
     if grad_U is None and grad_Vh is None:
         return (U * grad_S.unsqueeze(-2)) @ Vh
     squares = S * S
-    inner = 0
+    inner = phases = 0
     if grad_U is not None:
         grad_U = grad_U[..., :k]
         turned = adjoint(U) @ grad_U
         inner = divided_by_gaps(turned - adjoint(turned), squares) * S.unsqueeze(-2)
+        if turned.is_complex():                              # of both vectors of a pair only one phase is free
+            phases = turned
+            inner = inner + (turned.diagonal(0, -2, -1).imag * 1j / S).diag_embed()
     if grad_Vh is not None:
         grad_Vh = grad_Vh[..., :k, :]
         turned = Vh @ adjoint(grad_Vh)
         inner = inner + S.unsqueeze(-1) * divided_by_gaps(turned - adjoint(turned), squares)
+        phases = phases + turned
+    check_phases("linalg.svd", phases)
     if grad_S is not None:
         inner = inner + grad_S.to(inner.dtype).diag_embed()
     if m > k and grad_U is not None:
