@@ -453,6 +453,8 @@ def test_elementary_functions_of_special_numbers(name, dtype):
         numbers = [
             x for x in numbers if math.isfinite(x)
         ]  # of inf PyTorch's depends on the position
+    if name == "sinc":
+        numbers = [x for x in numbers if abs(x) != 3e38]  # PyTorch's product with pi overflows
     ours, theirs = both(numbers, dtype)
     result, expected = getattr(tensorlab, name)(ours), getattr(torch, name)(theirs)
     tolerance = 3e-6 if dtype == "float32" else 1e-12

@@ -76,7 +76,10 @@ T logit#(T x, T eps) {
     T low = eps >= 0 ? eps : (T)-INFINITY, high = eps >= 0 ? (T)(1.0 - eps) : (T)INFINITY;
     T p = x > high ? high : x;
     p = p < low ? low : p;
-    return tl_log@(p / ((T)1 - p));
+    T rest = (T)1 - p, odds = p / rest;
+    T beyond = (p - (T)0.5) * 2 / rest;                 /* odds - 1, with more digits near p = 1/2 */
+    T correction = fabs@(beyond) < (T)0.5 ? beyond - (odds - (T)1) : (T)0;
+    return tl_log@(odds) + correction;
 }
 
 /* max + log(1 + base**-|x - y|) / log(base); equal infinities have no difference. */
@@ -323,9 +326,12 @@ float asin_float32(float x) { return atan_float32(x / sqrtf((1.0f - x) * (1.0f +
 
 float acos_float32(float x) { return 2.0f * atan_float32(sqrtf((1.0f - x) / (1.0f + x))); }
 
+/* sin(pi x) / (pi x). What x is beyond a whole number is exact, so the sine is too, however large x is. */
 T sinc#(T x) {
-    T a = (T)(x * 3.14159265358979323846);
-    return x == 0 ? (T)1 : (T)(sin(a) / a);
+    T pi = (T)3.14159265358979323846, whole = rint@(x), half = whole * (T)0.5;
+    T sine = tl_sin_near@((x - whole) * pi, 0);
+    sine = rint@(half) != half ? -sine : sine;
+    return x == 0 ? (T)1 : sine / (x * pi) + (T)0;      /* 0 rather than -0 where x is whole */
 }
 
 /* Measured from the nearer end, so that a weight of 0 or 1 gives exactly x or `end`. */
@@ -397,9 +403,22 @@ double spherical_bessel_j0(double x) {
 
 /* Polynomials of degree n: low degrees by their recurrence, which keeps whole numbers whole; high ones of Chebyshev's by
    cosines inside of [-1, 1], and hyperbolic ones outside. Source: DLMF 18.5.1 to 18.5.4, 18.9.1. */
+double sign_of_power(double n) { return fmod(n, 2) == 0 ? 1 : -1; }
+
+/* Far away a polynomial is as its highest power; between its zeros it may be too large with any sign. */
+double too_large(double x, double n, double last_zero) {
+    if (fabs(x) > last_zero) return x > 0 ? INFINITY : sign_of_power(n) * INFINITY;
+    return NAN;
+}
+
+/* Of degree 0 or less, of nan, or at infinity. */
+double at_edge(double x, double n) {
+    if (n <= 0) return n < 0 ? 0 : 1;
+    return n + x != n + x ? NAN : too_large(x, n, 1);
+}
+
 double chebyshev_steps(double x, double n, double first) {
     double before = 1, p = first;
-    if (n < 1) return 1;
     for (int k = 1; k < n; k++) {
         double next = 2 * x * p - before;
         before = p;
@@ -408,11 +427,9 @@ double chebyshev_steps(double x, double n, double first) {
     return p;
 }
 
-double sign_of_power(double n) { return fmod(n, 2) == 0 ? 1 : -1; }
-
 double chebyshev_t(double x, double n) {
     n = trunc(n);
-    if (!(n >= 0) || x != x) return n < 0 ? 0 : n + x;
+    if (!(n > 0) || x - x != 0) return at_edge(x, n);
     if (n <= 6) return chebyshev_steps(x, n, x);
     if (fabs(x) < 1) return cos(n * acos(x));
     return (x < 0 ? sign_of_power(n) : 1) * cosh(n * acosh(fabs(x)));
@@ -420,7 +437,7 @@ double chebyshev_t(double x, double n) {
 
 double chebyshev_u(double x, double n) {
     n = trunc(n);
-    if (!(n >= 0) || x != x) return n < 0 ? 0 : n + x;
+    if (!(n > 0) || x - x != 0) return at_edge(x, n);
     if (n <= 6) return chebyshev_steps(x, n, 2 * x);
     double t = fabs(x) < 1 ? acos(x) : acosh(fabs(x));
     if (fabs(x) < 1) return sin((n + 1) * t) / sin(t);
@@ -429,7 +446,7 @@ double chebyshev_u(double x, double n) {
 
 double chebyshev_v(double x, double n) {
     n = trunc(n);
-    if (!(n >= 0) || x != x) return n < 0 ? 0 : n + x;
+    if (!(n > 0) || x - x != 0) return at_edge(x, n);
     if (n <= 6) return chebyshev_steps(x, n, 2 * x - 1);
     double t = fabs(x) < 1 ? acos(x) : acosh(fabs(x));
     if (fabs(x) < 1) return cos((n + 0.5) * t) / cos(0.5 * t);
@@ -442,37 +459,37 @@ double chebyshev_w(double x, double n) {
     return n < 0 ? 0 : sign_of_power(n) * chebyshev_v(-x, n);
 }
 
-/* Degrees above 512 are too large for a double nearly everywhere. */
+/* The next ones stop where they are too large. Degrees above 512 of Hermite's are that nearly everywhere; above a million,
+   the others would take long. */
 double hermite_h(double x, double n) {
     n = trunc(n);
-    if (!(n >= 0) || x != x) return n < 0 ? 0 : n + x;
+    if (!(n > 0) || x - x != 0) return at_edge(x, n);
     double before = 0, p = 1;
     if (n > 512) return NAN;
-    for (int k = 0; k < n; k++) {
+    for (int k = 0; k < n && p - p == 0; k++) {
         double next = 2 * x * p - 2 * k * before;
         before = p;
         p = next;
     }
-    return p;
+    return p - p == 0 ? p : too_large(x, n, sqrt(2 * n + 1));
 }
 
 double hermite_he(double x, double n) {
     n = trunc(n);
-    if (!(n >= 0) || x != x) return n < 0 ? 0 : n + x;
+    if (!(n > 0) || x - x != 0) return at_edge(x, n);
     double before = 0, p = 1;
     if (n > 512) return NAN;
-    for (int k = 0; k < n; k++) {
+    for (int k = 0; k < n && p - p == 0; k++) {
         double next = x * p - k * before;
         before = p;
         p = next;
     }
-    return p;
+    return p - p == 0 ? p : too_large(x, n, sqrt(4 * n + 2));
 }
 
-/* The next two stop where the result is infinite; degrees above a million are left out, for they would take long. */
 double laguerre_l(double x, double n) {
     n = trunc(n);
-    if (!(n >= 0) || x != x) return n < 0 ? 0 : n + x;
+    if (!(n > 0) || x - x != 0) return at_edge(-x, n);
     double before = 0, p = 1;
     if (x == 0) return 1;
     if (n > 1e6) return NAN;
@@ -481,12 +498,12 @@ double laguerre_l(double x, double n) {
         before = p;
         p = next;
     }
-    return p;
+    return p - p == 0 ? p : too_large(-x, n, x < 0 ? 0 : 4 * n + 2);
 }
 
 double legendre_p(double x, double n) {
     n = trunc(n);
-    if (!(n >= 0) || x != x) return n < 0 ? 0 : n + x;
+    if (!(n > 0) || x - x != 0) return at_edge(x, n);
     double before = 0, p = 1;
     if (fabs(x) == 1) return x > 0 ? 1 : sign_of_power(n);
     if (n > 1e6) return NAN;
@@ -495,5 +512,5 @@ double legendre_p(double x, double n) {
         before = p;
         p = next;
     }
-    return p;
+    return p - p == 0 ? p : too_large(x, n, 1);
 }
