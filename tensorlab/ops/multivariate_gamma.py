@@ -3,10 +3,13 @@
 import math
 
 from tensorlab._core.dispatch.out_argument import store_out
+from tensorlab._core.dtypes import BY_NAME, get_default_dtype
 from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.pointwise.special import lgamma
 from tensorlab.ops.ranges import arange
+
+FLOAT32 = BY_NAME["float32"]
 
 
 def mvlgamma(input, p, *, out=None):
@@ -65,6 +68,8 @@ def log_gamma_of_dims(where, x, p):
         raise ShapeError(f"{where}: p is {p}, but it has to be at least 1: it counts dimensions")
     if x.dtype.name == "bool":
         raise DTypeError(f"{where}: not for bool, whose values are not numbers; convert it first")
-    dtype = x.dtype if x.dtype.is_floating_point else None
-    halves = arange(p, dtype=dtype, device=x.device) * -0.5
-    return lgamma(x.unsqueeze(-1) + halves).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
+    dtype = x.dtype if x.dtype.is_floating_point else get_default_dtype()
+    wide = FLOAT32 if dtype.itemsize < 4 else dtype  # half types are rounded once, at the end
+    halves = arange(p, dtype=wide, device=x.device) * -0.5
+    total = lgamma(x.to(wide).unsqueeze(-1) + halves).sum(-1)
+    return (total + p * (p - 1) / 4 * math.log(math.pi)).to(dtype)

@@ -93,7 +93,7 @@ REFERENCES |= {
     "hermite_polynomial_h of a number": lambda x: 8 * x**3 - 12 * x,
     "xlog1py number": lambda x: x * np.log1p(2.5),
     "xlog1py reflected": lambda x: 2.5 * np.log1p(x),
-    "zeta": lambda y: scipy.special.zeta(2.5, y),
+    "zeta": lambda y: scipy.special.zeta(3, y),
     "igamma": lambda y: scipy.special.gammainc(1.5, y),
     "igammac": lambda y: scipy.special.gammaincc(1.5, y),
     "mvlgamma": np.vectorize(lambda x: scipy.special.multigammaln(x, 3), otypes=[float]),
