@@ -48,20 +48,36 @@ def kaiser(beta, length, periodic, device):
 
 
 # ------------------------------------------------------------------------------ the functions of the package
-def filled(where, out, window, length, periodic, **options):
-    """What `window(length, periodic, device)` gives, in a tensor made with the options of `empty`."""
+OPTIONS = ("dtype", "layout", "device", "pin_memory", "requires_grad")
+
+
+def check_options(where, given, known):
+    for name in given:
+        if name not in known:
+            raise TypeError(
+                f"{where}: unknown argument {name!r}; the options are {', '.join(known)}"
+            )
+
+
+def check_length(where, length):
     if isinstance(length, bool) or not hasattr(length, "__index__"):
         raise TypeError(f"{where}: the window's length must be an int, not {type(length).__name__}")
+
+
+def made(where, window, length, periodic, options):
+    """What `window(length, periodic, device)` gives, with the options of `empty`."""
+    check_options(where, options, OPTIONS)
+    check_length(where, length)
     if length < 0:
         raise ShapeError(f"{where}: the window's length is {length}; it must be at least 0")
-    made = empty((length,), **options) if out is None else out.detach().resize_(length)
-    if not made.dtype.is_floating_point:
-        raise DTypeError(f"{where}: the window's type is {made.dtype}; a floating one is needed")
-    made.detach().copy_(window(length, periodic, made.device))
-    return made if out is None else out
+    model = empty((0,), **options)
+    if not model.dtype.is_floating_point:
+        raise DTypeError(f"{where}: the window's type is {model.dtype}; a floating one is needed")
+    values = window(length, periodic, model.device).to(model.dtype)
+    return values.requires_grad_(model.requires_grad)
 
 
-def bartlett_window(window_length, periodic=True, *, out=None, **options):
+def bartlett_window(window_length, periodic=True, **options):
     """Return a triangle: from 0 up to 1 in the middle, and back.
 
     Parameters
@@ -74,10 +90,10 @@ def bartlett_window(window_length, periodic=True, *, out=None, **options):
     >>> tensorlab.bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
-    return filled("bartlett_window", out, triangle, window_length, periodic, **options)
+    return made("bartlett_window", triangle, window_length, periodic, options)
 
 
-def blackman_window(window_length, periodic=True, *, out=None, **options):
+def blackman_window(window_length, periodic=True, **options):
     """Return Blackman's window, a sum of two cosines, for frequencies that differ much in strength.
 
     Parameters
@@ -89,10 +105,10 @@ def blackman_window(window_length, periodic=True, *, out=None, **options):
     tensor([0.0000, 0.3400, 1.0000, 0.3400])
     """
     cosines = partial(sum_of_cosines, BLACKMAN)
-    return filled("blackman_window", out, cosines, window_length, periodic, **options)
+    return made("blackman_window", cosines, window_length, periodic, options)
 
 
-def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, out=None, **options):
+def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, **options):
     """Return Hamming's window: `alpha - beta * cos(t)`, which doesn't end at 0.
 
     Parameters
@@ -105,10 +121,10 @@ def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, out=N
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
     """
     cosines = partial(sum_of_cosines, (alpha, beta))
-    return filled("hamming_window", out, cosines, window_length, periodic, **options)
+    return made("hamming_window", cosines, window_length, periodic, options)
 
 
-def hann_window(window_length, periodic=True, *, out=None, **options):
+def hann_window(window_length, periodic=True, **options):
     """Return Hann's window: one wave of a cosine, from 0 up to 1 and back.
 
     Parameters
@@ -120,10 +136,10 @@ def hann_window(window_length, periodic=True, *, out=None, **options):
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
     cosines = partial(sum_of_cosines, HANN)
-    return filled("hann_window", out, cosines, window_length, periodic, **options)
+    return made("hann_window", cosines, window_length, periodic, options)
 
 
-def kaiser_window(window_length, periodic=True, beta=12.0, *, out=None, **options):
+def kaiser_window(window_length, periodic=True, beta=12.0, **options):
     """Return Kaiser's window, whose shape `beta` chooses: 0 is a rectangle, and the larger, the narrower.
 
     Parameters
@@ -136,4 +152,4 @@ def kaiser_window(window_length, periodic=True, beta=12.0, *, out=None, **option
     tensor([0.0367, 0.5529, 1.0000, 0.5529])
     """
     shaped = partial(kaiser, beta)
-    return filled("kaiser_window", out, shaped, window_length, periodic, **options)
+    return made("kaiser_window", shaped, window_length, periodic, options)

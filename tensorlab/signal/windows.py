@@ -8,11 +8,13 @@ import math
 from functools import partial
 
 from tensorlab import _missing
+from tensorlab._core.device import strided
 from tensorlab._core.dtypes import BY_NAME, get_default_dtype
-from tensorlab.ops.creation import empty
 from tensorlab.ops.windows import (
     BLACKMAN,
     HANN,
+    check_length,
+    check_options,
     places,
     sum_of_cosines,
     triangle,
@@ -33,25 +35,25 @@ __all__ = [
     "nuttall",
 ]
 
+OPTIONS = ("dtype", "layout", "device", "requires_grad")
+HAMMING = (0.54, 1 - 0.54)
 NUTTALL = (0.3635819, 0.4891775, 0.1365995, 0.0106411)
 
 
-def filled(where, window, length, sym, dtype=None, layout=None, device=None, requires_grad=False):
-    """The values that `window(length, periodic, device)` gives, in a new tensor."""
-    if isinstance(length, bool) or not hasattr(length, "__index__"):
-        raise TypeError(
-            f"{where}: the window's length M must be an int, not {type(length).__name__}"
-        )
+def made(where, window, length, sym, options):
+    """What `window(length, periodic, device)` gives, with the options of this module."""
+    check_options(where, options, OPTIONS)
+    check_length(where, length)
     if length < 0:
-        raise ValueError(f"{where}: the window's length M is {length}; it must be at least 0")
-    dtype = get_default_dtype() if dtype is None else dtype
+        raise ValueError(f"{where}: the window's length is {length}; it must be at least 0")
+    dtype = options.get("dtype") or get_default_dtype()
     if dtype not in (BY_NAME["float32"], BY_NAME["float64"]):
         raise ValueError(f"{where}: dtype must be float32 or float64, not {dtype}")
-    if layout is not None and str(layout).rpartition(".")[2] != "strided":
+    layout = options.get("layout", strided)
+    if layout is not strided:
         raise ValueError(f"{where}: a window is a strided tensor, and layout is {layout}")
-    made = empty((length,), dtype=dtype, device=device)
-    made.copy_(window(length, not sym, made.device))
-    return made.requires_grad_(requires_grad)
+    values = window(length, not sym, options.get("device")).to(dtype)
+    return values.requires_grad_(options.get("requires_grad", False))
 
 
 def offsets(length, periodic, device):
@@ -73,7 +75,7 @@ def bartlett(M, *, sym=True, **options):
     >>> windows.bartlett(5)
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """
-    return filled("bartlett", triangle, M, sym, **options)
+    return made("bartlett", triangle, M, sym, options)
 
 
 def blackman(M, *, sym=True, **options):
@@ -89,7 +91,7 @@ def blackman(M, *, sym=True, **options):
     >>> windows.blackman(5).round(decimals=2)
     tensor([-0.0000, 0.3400, 1.0000, 0.3400, -0.0000])
     """
-    return general_cosine(M, a=BLACKMAN, sym=sym, **options)
+    return made("blackman", partial(sum_of_cosines, BLACKMAN), M, sym, options)
 
 
 def cosine(M, *, sym=True, **options):
@@ -105,7 +107,7 @@ def cosine(M, *, sym=True, **options):
     >>> windows.cosine(4)
     tensor([0.3827, 0.9239, 0.9239, 0.3827])
     """
-    return filled("cosine", half_wave, M, sym, **options)
+    return made("cosine", half_wave, M, sym, options)
 
 
 def half_wave(length, periodic, device):
@@ -136,7 +138,7 @@ def exponential(M, *, center=None, tau=1.0, sym=True, **options):
             "exponential: a symmetric window has its centre in the middle; give sym=False with center"
         )
     shift = 0.0 if center is None else (M if M > 1 else M - 1) / 2 - center
-    return filled("exponential", partial(falling, shift, tau), M, sym, **options)
+    return made("exponential", partial(falling, shift, tau), M, sym, options)
 
 
 def falling(shift, tau, length, periodic, device):
@@ -159,7 +161,7 @@ def gaussian(M, *, std=1.0, sym=True, **options):
     """
     if std <= 0:
         raise ValueError(f"gaussian: std is {std}; it must be above 0")
-    return filled("gaussian", partial(bell, std), M, sym, **options)
+    return made("gaussian", partial(bell, std), M, sym, options)
 
 
 def bell(std, length, periodic, device):
@@ -186,7 +188,7 @@ def general_cosine(M, *, a, sym=True, **options):
         )
     if not a:
         raise ValueError("general_cosine: the weights a are empty; give at least one")
-    return filled("general_cosine", partial(sum_of_cosines, a), M, sym, **options)
+    return made("general_cosine", partial(sum_of_cosines, a), M, sym, options)
 
 
 def general_hamming(M, *, alpha=0.54, sym=True, **options):
@@ -203,7 +205,8 @@ def general_hamming(M, *, alpha=0.54, sym=True, **options):
     >>> windows.general_hamming(5, alpha=0.6)
     tensor([0.2000, 0.6000, 1.0000, 0.6000, 0.2000])
     """
-    return general_cosine(M, a=(alpha, 1 - alpha), sym=sym, **options)
+    cosines = partial(sum_of_cosines, (alpha, 1 - alpha))
+    return made("general_hamming", cosines, M, sym, options)
 
 
 def hamming(M, *, sym=True, **options):
@@ -219,7 +222,7 @@ def hamming(M, *, sym=True, **options):
     >>> windows.hamming(5)
     tensor([0.0800, 0.5400, 1.0000, 0.5400, 0.0800])
     """
-    return general_hamming(M, sym=sym, **options)
+    return made("hamming", partial(sum_of_cosines, HAMMING), M, sym, options)
 
 
 def hann(M, *, sym=True, **options):
@@ -235,7 +238,7 @@ def hann(M, *, sym=True, **options):
     >>> windows.hann(5)
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """
-    return general_cosine(M, a=HANN, sym=sym, **options)
+    return made("hann", partial(sum_of_cosines, HANN), M, sym, options)
 
 
 def kaiser(M, *, beta=12.0, sym=True, **options):
@@ -254,7 +257,7 @@ def kaiser(M, *, beta=12.0, sym=True, **options):
     """
     if beta < 0:
         raise ValueError(f"kaiser: beta is {beta}; it must be at least 0")
-    return filled("kaiser", partial(kaiser_values, beta), M, sym, **options)
+    return made("kaiser", partial(kaiser_values, beta), M, sym, options)
 
 
 def nuttall(M, *, sym=True, **options):
@@ -270,7 +273,7 @@ def nuttall(M, *, sym=True, **options):
     >>> windows.nuttall(5)
     tensor([3.6280e-04, 2.2698e-01, 1.0000e+00, 2.2698e-01, 3.6280e-04])
     """
-    return general_cosine(M, a=NUTTALL, sym=sym, **options)
+    return made("nuttall", partial(sum_of_cosines, NUTTALL), M, sym, options)
 
 
 __getattr__ = _missing.refusing(__name__)
