@@ -4,12 +4,14 @@ from tensorlab import _missing
 from tensorlab._core.dtypes import BY_NAME, get_default_dtype
 from tensorlab._core.interop.arrays import from_numpy
 from tensorlab._core.random import Generator
-from tensorlab.errors import ShapeError
+from tensorlab.errors import ShapeError, UnsupportedDType
 from tensorlab.ops.creation import zeros
 from tensorlab.ops.random_factories import randint
 from tensorlab.ops.ranges import arange
 
 __all__ = ["SobolEngine"]
+
+FLOAT64 = BY_NAME["float64"]
 
 
 class SobolEngine:
@@ -61,7 +63,7 @@ class SobolEngine:
         ----------
         n : int, how many, at least 1
         out : Tensor, resized and written to
-        dtype : dtype, floating; the default one if not given
+        dtype : float32 or float64; the default dtype if not given
 
         Returns
         -------
@@ -71,10 +73,16 @@ class SobolEngine:
         ------
         ShapeError
             If `n` is below 1, or the sequence ends, after 2**30 points.
+        UnsupportedDType
+            If the dtype is another one.
         """
-        points = self._next_points(n)
         dtype = get_default_dtype() if dtype is None else dtype
-        points = from_numpy(points).to(dtype) * 2.0**-self.MAXBIT
+        if dtype not in (BY_NAME["float32"], FLOAT64):
+            raise UnsupportedDType(
+                f"SobolEngine.draw: dtype is {dtype}; draw float32 or float64 and convert the points"
+            )
+        points = from_numpy(self._next_points(n)).to(FLOAT64) * 2.0**-self.MAXBIT
+        points = points.to(dtype)
         self.num_generated += n
         return points if out is None else out.resize_as_(points).copy_(points)
 

@@ -102,7 +102,7 @@ def blackman_window(window_length, periodic=True, **options):
 
     >>> import tensorlab
     >>> tensorlab.blackman_window(4).round(decimals=2)
-    tensor([0.0000, 0.3400, 1.0000, 0.3400])
+    tensor([-0.0000, 0.3400, 1.0000, 0.3400])
     """
     cosines = partial(sum_of_cosines, BLACKMAN)
     return made("blackman_window", cosines, window_length, periodic, options)
