@@ -79,6 +79,10 @@ def check_points(input):
 def edges_of(points, bins, limits):
     """The edges in each dimension, as a list of rows."""
     dims = points.shape[1]
+    if not isinstance(bins, (int, list, tuple)):
+        raise TypeError(
+            f"histogramdd: bins must be an int, or a list of ints or Tensors, not {type(bins).__name__}"
+        )
     bins = [bins] * dims if isinstance(bins, int) else list(bins)
     if len(bins) != dims:
         raise ShapeError(
@@ -97,11 +101,16 @@ def edges_along(points, dim, bins, limits):
             raise DTypeError(
                 f"histogramdd: the edges of dimension {dim} have type {bins.dtype}, the points {points.dtype}"
             )
-        if bins.ndim != 1 or bins.numel() == 0:
+        if bins.ndim != 1 or bins.numel() < 2:
             raise ShapeError(
-                f"histogramdd: the edges of dimension {dim} must be one row, not of shape {tuple(bins.shape)}"
+                f"histogramdd: the edges of dimension {dim} must be a row of at least 2, not of shape "
+                f"{tuple(bins.shape)}"
             )
         return bins.detach()
+    if not isinstance(bins, int):
+        raise TypeError(
+            f"histogramdd: the bins of dimension {dim} must be an int or a Tensor, not {type(bins).__name__}"
+        )
     if bins < 1:
         raise ShapeError(f"histogramdd: dimension {dim} has {bins} bins; expected at least 1")
     if limits is not None:
