@@ -238,7 +238,7 @@ class NestedTensor(Tensor):
         self._values.backward(held, **kwargs)
 
     def retain_grad(self):
-        """Keep the gradient, though this is no leaf."""
+        """Keep the gradient, though this is not a leaf."""
         self._values.retain_grad()
 
     def register_hook(self, hook):

@@ -48,11 +48,11 @@ def empty_sparse(where, size, layout, dtype, device, requires_grad):
 set_makers(in_other_layout, attach_gradient, empty_sparse)
 
 
-def method_of(cls):
-    """Make the decorated function a method of a class."""
+def method_of(cls, name=None):
+    """Make the decorated function a method of a class, under its own name unless another is given."""
 
     def attach(function):
-        setattr(cls, function.__name__, function)
+        setattr(cls, name or function.__name__, function)
         return function
 
     return attach
@@ -79,6 +79,7 @@ def coalesce(self):
     return self if self.is_coalesced() else Coalesce.apply(self)
 
 
+@method_of(SparseCooTensor, "values")
 def values_of_coalesced(self):
     """The elements that are held, shape (nnz, *dense); gradients flow through it.
 
@@ -89,9 +90,6 @@ def values_of_coalesced(self):
     """
     self._check_coalesced("values")
     return Values.apply(self)
-
-
-SparseCooTensor.values = values_of_coalesced
 
 
 @method_of(SparseCompressedTensor)

@@ -168,7 +168,7 @@ def coo_to_compressed(x, layout, blocksize=None):
     batch = x.sparse_dim() - 2
     if blocksize is not None and layout in BLOCKED:
         return blocks_of(x, layout, blocksize)
-    first, *matrix = x._parts.indices[:batch], *x._parts.indices[batch:]
+    first, matrix = x._parts.indices[:batch], list(x._parts.indices[batch:])
     dim = COMPRESSED_DIM[layout]
     values = x._parts.values
     if dim == 1:

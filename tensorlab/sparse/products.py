@@ -6,7 +6,12 @@ from tensorlab._core.interop.arrays import from_numpy
 from tensorlab.errors import ShapeError
 from tensorlab.ops.creation import zeros
 from tensorlab.ops.joining import stack
-from tensorlab.ops.sparse.products import can_multiply, rows_times_dense
+from tensorlab.ops.sparse.products import (
+    can_multiply,
+    group_by,
+    products_of_rows,
+    rows_times_dense,
+)
 from tensorlab.sparse import forms
 from tensorlab.sparse.tensors import (
     SparseCompressedTensor,
@@ -35,10 +40,18 @@ def check_matrices(where, x, y):
 
 
 def as_rows(x):
-    """A sparse matrix in layout sparse_csr; its kernels have int64 indices."""
+    """A sparse matrix in layout sparse_csr, but that the columns of a row need not rise, and one may
+    come several times.
+    """
     if x.layout == sparse_csr:
         return x
-    return forms.coo_to_compressed(forms.as_coo(x), sparse_csr)
+    held = forms.as_coo(x)._parts
+    rows, columns = held.indices
+    starts, order = group_by(rows, x.shape[0])
+    values = held.values
+    if order is not None:
+        columns, values = columns[order], values[order]
+    return SparseCompressedTensor(sparse_csr, starts, columns, values, tuple(x.shape))
 
 
 # ---------------------------------------------------------------- sparse and dense
@@ -108,6 +121,9 @@ def sampled(pattern, first, second):
     """The elements of first @ second where a sparse matrix holds some, shaped as its values."""
     coo = forms.as_coo(pattern)
     rows, columns = coo._parts.indices
+    if can_multiply(first) and second.dtype == first.dtype:
+        values = products_of_rows(rows, columns, first, second.t())
+        return values.reshape(pattern._parts.values.shape)
     values = (first[rows] * second.t()[columns]).sum(-1)
     return values.reshape(pattern._parts.values.shape)
 

@@ -315,7 +315,7 @@ def test_sampled_addmm(beta):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "float16"])
-@pytest.mark.parametrize("width", [1, 5, 32, 70])
+@pytest.mark.parametrize("width", [1, 2, 3, 5, 7, 32, 70, 150])
 def test_the_product_with_a_dense_matrix(layout, dtype, width):
     x = matrix(tensorlab, layout).mul(9).to(getattr(tensorlab, dtype))
     d = tensorlab.arange(6 * width).view(6, width).remainder(7).to(x.dtype)

@@ -7,6 +7,7 @@ import tensorlab
 from tests.oracle import require_torch
 from tests.sparse.both import name_of
 
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse")  # PyTorch's, that they are in beta
 OPTIMIZERS = {
     "SGD": {},
     "SGD with momentum": {"momentum": 0.9},

@@ -224,8 +224,8 @@ cdef object embedding_sparse(TensorBase weight, TensorBase indices, ssize paddin
 
     def rows_of(grad):
         if scale_grad_by_freq:
-            raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients; give sparse=False, or "
-                               "scale the rows yourself")
+            raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients; give sparse=False, "
+                               "or scale the rows yourself")
         return grad
 
     return with_sparse_gradient(weight, out, indices, padding, rows_of)

@@ -1,10 +1,9 @@
-"""Sparse matrix times dense matrix: the rows of the dense one that the indices name, weighted and added up.
+"""Sparse matrix times dense matrix, the products of pairs of rows that its gradient needs, and the grouping of elements by row.
 
-Each row of the result is a few rows of the dense matrix. A chunk of it stays in registers while the elements of a row are
-gone through, so that memory sees one read of a dense chunk for each element, and one write for each chunk of the result.
+row_products.h has the inner loops. Here is what calls them for a range of rows or of elements, and checks the indices before: a
+sparse tensor may have been made without a check.
 """
 from libc.stdint cimport int64_t, uint64_t
-from libc.string cimport memset
 
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, INT64
 from tensorlab._core.layout cimport ssize
@@ -14,62 +13,61 @@ from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
 
 from tensorlab.errors import IndexOutOfRange
 
+cdef extern from "row_products.h" nogil:
+    void tl_row_products_32(float* out, const int64_t* starts, ssize rows, const float* values, const int64_t* columns,
+                            const float* dense, ssize width)
+    void tl_row_products_64(double* out, const int64_t* starts, ssize rows, const double* values, const int64_t* columns,
+                            const double* dense, ssize width)
+    float tl_dot_32(const float* x, const float* y, ssize width)
+    double tl_dot_64(const double* x, const double* y, ssize width)
+
 cdef enum:
-    CHUNK = 32                  # columns of the result that are added up at once
     GRAIN = 16384               # products that are worth a thread
+    ROWS = 64                   # whose elements stay in the cache while the columns are gone through
 
-ctypedef fused floating:
-    float
-    double
 
+cdef bint are_inside(const int64_t* indices, ssize count, ssize size) noexcept nogil:
+    """Is each index at least 0 and below a size?"""
+    cdef uint64_t largest = 0
+    cdef ssize k
+    for k in range(count):
+        largest = max(largest, <uint64_t>indices[k])
+    return count == 0 or largest < <uint64_t>size
+
+
+def outside(ssize size):
+    """The error for indices that are not inside."""
+    return IndexOutOfRange(f"sparse product: an index is outside of {size} columns; check the tensor with check_invariants=True")
+
+
+# ---------------------------------------------------------------- sparse times dense
 cdef struct Product:
     const int64_t* starts       # of each row among the elements; n + 1
     const int64_t* columns
     void* values
     void* dense
     void* out
-    ssize rows, inner, width    # the sparse matrix is rows x inner, the dense one inner x width
+    ssize inner, width          # the dense matrix is inner x width
+    bint is_double
     bint is_wrong               # a column is outside
 
 
-cdef inline void add_chunk(floating* total, floating value, const floating* row, ssize width) noexcept nogil:
-    cdef ssize j
-    if width == CHUNK:
-        for j in range(CHUNK):
-            total[j] += value * row[j]
-    else:
-        for j in range(width):
-            total[j] += value * row[j]
-
-
-cdef void multiply_rows_as(Product* job, ssize begin, ssize end, floating* values) noexcept nogil:
-    cdef const floating* dense = <const floating*>job.dense
-    cdef floating* out = <floating*>job.out
-    cdef floating[CHUNK] total
-    cdef ssize i, j, k, width
-    for i in range(begin, end):
-        j = 0
-        while j < job.width:
-            width = min(<ssize>CHUNK, job.width - j)
-            memset(total, 0, CHUNK * sizeof(floating))
-            for k in range(job.starts[i], job.starts[i + 1]):
-                if <uint64_t>job.columns[k] >= <uint64_t>job.inner:
-                    job.is_wrong = True
-                    return
-                add_chunk(total, values[k], dense + job.columns[k] * job.width + j, width)
-            for k in range(width):
-                out[i * job.width + j + k] = total[k]
-            j += CHUNK
-
-
-cdef void multiply_rows_float(void* context, ssize begin, ssize end) noexcept nogil:
+cdef void multiply_rows(void* context, ssize begin, ssize end) noexcept nogil:
     cdef Product* job = <Product*>context
-    multiply_rows_as(job, begin, end, <float*>job.values)
-
-
-cdef void multiply_rows_double(void* context, ssize begin, ssize end) noexcept nogil:
-    cdef Product* job = <Product*>context
-    multiply_rows_as(job, begin, end, <double*>job.values)
+    cdef const int64_t* starts
+    cdef ssize i = begin, rows
+    while i < end:
+        starts, rows = job.starts + i, min(<ssize>ROWS, end - i)
+        if not are_inside(job.columns + starts[0], starts[rows] - starts[0], job.inner):
+            job.is_wrong = True
+            return
+        if job.is_double:
+            tl_row_products_64(<double*>job.out + i * job.width, starts, rows, <double*>job.values, job.columns,
+                               <double*>job.dense, job.width)
+        else:
+            tl_row_products_32(<float*>job.out + i * job.width, starts, rows, <float*>job.values, job.columns,
+                               <float*>job.dense, job.width)
+        i += rows
 
 
 def rows_times_dense(TensorBase starts not None, TensorBase columns not None, TensorBase values not None,
@@ -99,20 +97,118 @@ def rows_times_dense(TensorBase starts not None, TensorBase columns not None, Te
     count = values.numel_
     job.starts, job.columns = <const int64_t*>memory_of(starts), <const int64_t*>memory_of(columns)
     job.values, job.dense, job.out = memory_of(values), memory_of(dense), memory_of(out)
-    job.rows, job.inner, job.width, job.is_wrong = sizes[0], dense.sizes[0], sizes[1], False
-    for i in range(job.rows):
+    job.inner, job.width, job.is_wrong = dense.sizes[0], sizes[1], False
+    job.is_double = values.dtype_ == FLOAT64
+    for i in range(sizes[0]):
         job.is_wrong |= job.starts[i] > job.starts[i + 1]
-    if job.is_wrong or columns.numel_ != count or job.starts[0] != 0 or job.starts[job.rows] != count:
+    if job.is_wrong or columns.numel_ != count or job.starts[0] != 0 or job.starts[sizes[0]] != count:
         raise IndexOutOfRange(f"sparse product: where rows begin must rise from 0 to {count}, the number of elements; check the "
                               f"tensor with check_invariants=True")
-    if values.dtype_ == FLOAT32:
-        share_work(multiply_rows_float, &job, job.rows, count * job.width, GRAIN)
-    else:
-        share_work(multiply_rows_double, &job, job.rows, count * job.width, GRAIN)
+    share_work(multiply_rows, &job, sizes[0], count * job.width, GRAIN)
     if job.is_wrong:
-        raise IndexOutOfRange(f"sparse product: an index is outside of {job.inner} columns; check the tensor with "
-                              f"check_invariants=True")
+        raise outside(job.inner)
     return out
+
+
+# ---------------------------------------------------------------- rows times rows
+cdef struct Dots:
+    const int64_t* rows
+    const int64_t* columns
+    void* first
+    void* second
+    void* out
+    ssize width
+    bint is_double
+
+
+cdef void multiply_pairs(void* context, ssize begin, ssize end) noexcept nogil:
+    cdef Dots* job = <Dots*>context
+    cdef ssize k, x, y
+    for k in range(begin, end):
+        x, y = job.rows[k] * job.width, job.columns[k] * job.width
+        if job.is_double:
+            (<double*>job.out)[k] = tl_dot_64(<double*>job.first + x, <double*>job.second + y, job.width)
+        else:
+            (<float*>job.out)[k] = tl_dot_32(<float*>job.first + x, <float*>job.second + y, job.width)
+
+
+def products_of_rows(TensorBase rows not None, TensorBase columns not None, TensorBase first not None,
+                     TensorBase second not None):
+    """For each pair (rows[k], columns[k]) the product of a row of `first` and a row of `second`: an element of first @ second.T.
+
+    Parameters
+    ----------
+    rows, columns : Tensor of int64, shape (nnz,)
+    first, second : Tensor, shape (n, width) and (m, width), both float32 or both float64
+
+    Raises
+    ------
+    IndexOutOfRange
+        If there is no such row.
+    """
+    cdef Dots job
+    cdef TensorBase out
+    rows, columns = plain_as(rows, INT64), plain_as(columns, INT64)
+    first, second = plain_as(first, first.dtype_), plain_as(second, first.dtype_)
+    out = empty_beside(first, first.dtype_, 1, &rows.numel_)
+    job.rows, job.columns = <const int64_t*>memory_of(rows), <const int64_t*>memory_of(columns)
+    job.first, job.second, job.out = memory_of(first), memory_of(second), memory_of(out)
+    job.width, job.is_double = first.sizes[1], first.dtype_ == FLOAT64
+    if not are_inside(job.rows, rows.numel_, first.sizes[0]):
+        raise outside(first.sizes[0])
+    if not are_inside(job.columns, rows.numel_, second.sizes[0]):
+        raise outside(second.sizes[0])
+    share_work(multiply_pairs, &job, rows.numel_, rows.numel_ * job.width, GRAIN)
+    return out
+
+
+# ---------------------------------------------------------------- elements by row
+def group_by(TensorBase keys not None, ssize count):
+    """Where the elements of each key from 0 to count - 1 begin, if they are in order of keys, and what brings them into it.
+
+    Parameters
+    ----------
+    keys : Tensor of int64, shape (nnz,): the row of each element, say
+    count : int
+
+    Returns
+    -------
+    starts : Tensor of int64, shape (count + 1,)
+    order : Tensor of int64, shape (nnz,), which leaves elements of one key in their order; or None: they are in order
+
+    Raises
+    ------
+    IndexOutOfRange
+        If a key is outside.
+    """
+    cdef ssize k, size = count + 1
+    cdef int64_t key, begin = 0
+    cdef bint is_sorted = True
+    keys = plain_as(keys, INT64)
+    cdef const int64_t* key_of = <const int64_t*>memory_of(keys)
+    cdef TensorBase starts = empty_beside(keys, INT64, 1, &size)
+    cdef int64_t* start_of = <int64_t*>memory_of(starts)
+    if not are_inside(key_of, keys.numel_, count):
+        raise outside(count)
+    for k in range(size):
+        start_of[k] = 0
+    for k in range(keys.numel_):
+        start_of[key_of[k] + 1] += 1
+    for k in range(1, keys.numel_):
+        is_sorted &= key_of[k - 1] <= key_of[k]
+    for k in range(1, size):
+        start_of[k] += start_of[k - 1]
+    if is_sorted:
+        return starts, None
+    cdef TensorBase order = empty_beside(keys, INT64, 1, &keys.numel_)
+    cdef int64_t* place = <int64_t*>memory_of(order)
+    for k in range(keys.numel_):                # each start moves on to the next one while its elements are put down
+        key = key_of[k]
+        place[start_of[key]] = k
+        start_of[key] += 1
+    for k in range(size):                       # and so stands one place too far to the left
+        begin, start_of[k] = start_of[k], begin
+    return starts, order
 
 
 def can_multiply(TensorBase values not None):
