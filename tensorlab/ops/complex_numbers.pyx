@@ -2,17 +2,21 @@
 
 The parts are views of the same memory, of every second of its real numbers (complex_views.pyx).
 """
-from tensorlab._core.dispatch.dispatch cimport run_unary
+from cpython.object cimport PyObject
+from tensorlab._core.dispatch.dispatch cimport run_tuple, run_unary
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
+from tensorlab._core.dispatch.operands cimport broadcast_operands, same_numbers
 from tensorlab._core.dispatch.out_argument cimport store_out
-from tensorlab._core.dtypes cimport COMPLEX, FLOAT32, FLOAT64, dtype_object, is_in
+from tensorlab._core.dtypes cimport (
+    COMPLEX, FLOAT32, FLOAT64, complex_dtype, dtype_object, is_in, item_size
+)
 from tensorlab._core.graph.graph cimport set_strided_reading
-from tensorlab._core.tensor cimport TensorBase
+from tensorlab._core.layout cimport MAX_NDIM, dense_strides, ssize
+from tensorlab._core.loops.iterator cimport copy_into
+from tensorlab._core.tensor cimport TensorBase, alias_as, parts_of, result_beside
 
 from tensorlab.errors import DTypeError, UnsupportedDType
 from tensorlab.ops.complex_views import view_as_complex, view_as_real
-from tensorlab.ops.joining import stack
-from tensorlab.ops.meshgrid import broadcast_tensors
 from tensorlab.ops.pointwise.common import inplace_function, zero_gradient
 from tensorlab.ops.pointwise.comparison import eq
 from tensorlab.ops.pointwise.signs import sign, sign_
@@ -204,6 +208,43 @@ def angle(TensorBase input not None, *, out=None):
 
 
 # ---------------------------------------------------------------- complex numbers of real ones
+cdef Op COMPLEX_OF = Op("complex(Tensor real, Tensor imag) -> Tensor")
+
+@COMPLEX_OF.derivative("real")
+def complex_derivative_real(grad):
+    return real(grad)
+
+@COMPLEX_OF.derivative("imag")
+def complex_derivative_imag(grad):
+    return imag(grad)
+
+@COMPLEX_OF.infer
+def complex_infer(TensorBase x, TensorBase y):
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef const ssize* given[2]
+    cdef PyObject* both[2]
+    cdef int ndim, k, count = 0
+    cdef TensorBase one
+    check_parts("complex", "real", x, "imag", y)
+    both[0], both[1] = <PyObject*>x, <PyObject*>y
+    ndim = broadcast_operands("complex", both, 2, sizes)
+    for k in range(2):                      # one that is broadcast says nothing about the order of memory
+        one = <TensorBase>both[k]
+        if one.ndim_ == ndim and same_numbers(ndim, one.sizes, sizes):
+            given[count] = one.strides
+            count += 1
+    dense_strides(ndim, sizes, count, given, strides)
+    return result_beside(x, complex_dtype(x.dtype_), ndim, sizes, strides)
+
+@COMPLEX_OF.kernel
+def complex_kernel(TensorBase out, TensorBase x, TensorBase y):
+    cdef TensorBase parts = parts_of(out), part
+    cdef int k, width = item_size[parts.dtype_]
+    for k in range(2):
+        part = alias_as(parts, out.ndim_, parts.sizes, parts.strides, parts.data_ + k * width)
+        part.dtype_ = parts.dtype_
+        copy_into(part, x if k == 0 else y)
+
 def complex_of(TensorBase real not None, TensorBase imag not None, *, out=None):
     """complex(real, imag, *, out=None)
 
@@ -222,8 +263,7 @@ def complex_of(TensorBase real not None, TensorBase imag not None, *, out=None):
     >>> tensorlab.complex(tensorlab.tensor([1., 0.]), tensorlab.tensor([2., 3.]))
     tensor([1.+2.j, 0.+3.j])
     """
-    check_parts("complex", "real", real, "imag", imag)
-    return store_out("complex", view_as_complex(stack(broadcast_tensors(real, imag), -1)), out, (real, imag))
+    return run_tuple(COMPLEX_OF, (real, imag), out)
 
 
 cdef int check_parts(str where, str first, TensorBase x, str second, TensorBase y) except -1:

@@ -2,7 +2,7 @@
 
 import math
 
-from tensorlab._core.dispatch.out_argument import store_out
+from tensorlab._core.dispatch.out_argument import CASTS, store_out
 from tensorlab._core.dtypes import BY_NAME, get_default_dtype
 from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import DTypeError, ShapeError
@@ -32,7 +32,7 @@ def mvlgamma(input, p, *, out=None):
     >>> tensorlab.mvlgamma(tensorlab.tensor([2.0, 3.0]), 2)
     tensor([0.4516, 1.5502])
     """
-    return store_out("mvlgamma", log_gamma_of_dims("mvlgamma", input, p), out, (input,))
+    return store_out("mvlgamma", log_gamma_of_dims("mvlgamma", input, p), out, (input,), CASTS)
 
 
 def multigammaln(a, p, *, out=None):
@@ -42,7 +42,7 @@ def multigammaln(a, p, *, out=None):
     >>> tensorlab.special.multigammaln(tensorlab.tensor([2.0, 3.0]), 2)
     tensor([0.4516, 1.5502])
     """
-    return store_out("multigammaln", log_gamma_of_dims("multigammaln", a, p), out, (a,))
+    return store_out("multigammaln", log_gamma_of_dims("multigammaln", a, p), out, (a,), CASTS)
 
 
 def mvlgamma_(self, p):

@@ -17,7 +17,7 @@ def as_real(x):
 
 
 def update_real_parts(optimizer, group):
-    """Call `update_group` with real views in place of complex parameters, and with their state."""
+    """Call `update_group` with real views instead of complex parameters, and with their state."""
     seen = {**group, "params": [parameter_as_real(param) for param in group["params"]]}
     pairs = [
         (param, view)

@@ -122,6 +122,32 @@ OTHERS = {
     "zeros": ["2, 3"],
 }
 
+# Of matrices; `m @ m.t() + 2 * eye` is symmetric and positive definite, and far from singular.
+DEFINITE = "(m @ m.t() + 2 * T.eye(3))"
+MATRICES = {
+    "chain_matmul": ["x, yt, m"],
+    "lu_unpack": [f"*T.linalg.lu_factor({DEFINITE})"],
+    "qr": ["m"],
+    "svd": ["m"],
+    "frobenius_norm": ["x, (0, 1)"],
+    "inverse": [DEFINITE],
+    "lu_solve": [f"x, *T.linalg.lu_factor({DEFINITE})"],
+    "matrix_power": ["m, 3"],
+    "slogdet": [DEFINITE],
+    "triangular_solve": [f"x, {DEFINITE}"],
+}
+
+NO_OUT_THERE = "PyTorch's function has no out="
+COLUMNS = "LAPACK's results lie by columns in new memory; out= is tried with the samples"
+STRICTER = "with out= and a gradient PyTorch records nothing and says nothing; out= is tried elsewhere"
+ELSEWHERE = {
+    **dict.fromkeys(("_sample_dirichlet", "_standard_gamma", "binomial", "poisson"), NO_OUT_THERE),
+    **dict.fromkeys(("cholesky", "cholesky_inverse", "cholesky_solve"), COLUMNS),
+    **dict.fromkeys(("geqrf", "lu", "orgqr", "ormqr"), COLUMNS),
+    **dict.fromkeys(("conj_physical", "nuclear_norm"), STRICTER),
+    **dict.fromkeys(("complex", "polar"), "the comparison is of real numbers; see samples_complex"),
+}
+
 NETWORKS = {  # functions of nn.functional
     "nn.functional.avg_pool2d": ["xb, 2", "xb, (1, 2), 1"],
     "nn.functional.avg_pool3d": ["xb[None], (1, 2, 2)"],
@@ -153,6 +179,7 @@ def all_calls():
                 calls.setdefault(name, []).append(arguments)
     for name in SEQUENCES.split():
         calls.setdefault(name, []).append("[x, y]")
-    for name, several in OTHERS.items():
-        calls[name] += several
+    for table in (OTHERS, MATRICES):
+        for name, several in table.items():
+            calls[name] = calls.get(name, []) + several
     return calls

@@ -11,6 +11,7 @@ import pytest
 from tensorlab._core.engine.backward import grad as tensorlab_grad
 
 import tensorlab
+from tests.ops import samples_complex
 from tests.ops.every_sample import FLOATING as ALL_FLOATING
 from tests.ops.every_sample import dtype_name
 from tests.ops.samples import is_floating, make_tensor
@@ -19,7 +20,9 @@ from tests.oracle import require_torch
 
 torch = require_torch()
 
-FLOATING = [sample for sample in ALL_FLOATING if sample.in_pytorch]
+# Of half numbers PyTorch makes complex ones of 32 bits, a type that is not here.
+COMPLEX = {sample.name for sample in samples_complex.SAMPLES}
+FLOATING = [s for s in ALL_FLOATING if s.in_pytorch and s.name not in COMPLEX]
 
 
 @np.errstate(invalid="ignore", over="ignore")

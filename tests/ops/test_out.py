@@ -10,7 +10,8 @@ import pytest
 
 import tensorlab
 from tensorlab.errors import DeviceError
-from tests.ops.out_calls import NETWORKS, RANDOM, all_calls
+from tensorlab.ops import copied_views
+from tests.ops.out_calls import ELSEWHERE, NETWORKS, RANDOM, all_calls
 from tests.oracle import require_torch
 
 torch = require_torch()
@@ -295,6 +296,7 @@ def test_the_table_names_every_function_that_takes_out():
         and not isinstance(getattr(tensorlab, name), type)
         and "out" in inspect.signature(getattr(tensorlab, name)).parameters
     }
+    takes -= {name for name in takes if name in ELSEWHERE or hasattr(copied_views, name)}
     assert takes == set(all_calls()) | set(RANDOM)
 
 
@@ -331,7 +333,7 @@ def test_an_out_on_another_device_is_refused(name, arguments):
         away = tuple(
             tensorlab.empty(shape or one.shape, dtype=one.dtype, device="meta") for one in results
         )
-        with pytest.raises(DeviceError, match=r"^\w+: .*'meta'.*; they must be on one device"):
+        with pytest.raises(DeviceError, match=r"^[\w.]+: .*'meta'.*; they must be on one device"):
             run(tensorlab, name, arguments, names, out=away if len(away) > 1 else away[0])
         assert [one.shape for one in away] == [shape or one.shape for one in results]
 

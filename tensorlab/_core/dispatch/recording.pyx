@@ -57,7 +57,8 @@ cdef class OpNode(Node):
     """The node of an op of ours: its derivatives, and what they saved."""
 
     cdef tuple apply(self, object grad, GraphTask task):
-        if is_in(self.input_metadata.dtype, COMPLEX) and self.op.is_holomorphic and self.reads_values():
+        if (is_in(self.input_metadata.dtype, COMPLEX) and self.op.is_holomorphic
+                and self.reads_values()):
             return conjugates(self.apply_formulas(conjugates(grad), task))
         return self.apply_formulas(grad, task)
 

@@ -95,7 +95,7 @@ cdef object validate_grad(object grad, InputMetadata* metadata, Node source):
         raise GradientError(f"{source.name()}: leads to a tensor of "
                             f"{dtype_object(metadata.dtype)}, and integers have no gradient")
     if is_in(g.dtype_, COMPLEX) and not is_in(metadata.dtype, COMPLEX):
-        grad = <TensorBase?>grad.real           # a real number took part in a complex calculation
+        grad = <TensorBase?>grad.real       # a real number took part in a complex calculation
         g = <TensorBase>grad
     if g.dtype_ != metadata.dtype:
         grad = <TensorBase?>grad.to(dtype_object(metadata.dtype))

@@ -126,8 +126,9 @@ cdef class AccumulateGrad(Node):
                 variable.gradient = new.detach() if is_tracked else new
             else:
                 variable.gradient = copy_in_layout(new, variable)
-        elif thread_state().grad_enabled or (has_other_layout(variable.gradient) and not has_other_layout(new)):
-            variable.gradient = variable.gradient + new     # a sparse tensor can't become dense in place
+        elif thread_state().grad_enabled or (
+                has_other_layout(variable.gradient) and not has_other_layout(new)):
+            variable.gradient = variable.gradient + new     # sparse ones can't become dense in place
         else:
             variable.gradient.add_(new)
         return 0

@@ -62,7 +62,8 @@ cdef int rebase_history(TensorBase x, Node node, Py_ssize_t place=0) except -1:
         slices.base_strides[i] = base.strides[i]
     for i in range(x.ndim_):
         slices.view_strides[i] = x.strides[i]
-    slices.view_offset = (x.data_ - base.data_) // item_size[x.dtype_]      # x may have another type: the real part
+    # x may have another type: the real part
+    slices.view_offset = (x.data_ - base.data_) // item_size[x.dtype_]
     slices.saved = node
     slices.place = place
     take_edges(slices, node, base)
@@ -109,7 +110,8 @@ cdef class CopySlices(Node):
             tuple([self.base_strides[i] for i in range(self.base_metadata.ndim)]))
         result.copy_(grad)
         part = read_strided(
-            result, self.view_metadata.dtype, make_size(self.view_metadata.ndim, self.view_metadata.sizes),
+            result, self.view_metadata.dtype,
+            make_size(self.view_metadata.ndim, self.view_metadata.sizes),
             tuple([self.view_strides[i] for i in range(self.view_metadata.ndim)]),
             self.view_offset)
         if function is None:

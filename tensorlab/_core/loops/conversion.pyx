@@ -7,10 +7,13 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 from libc.string cimport memcpy
 
 from tensorlab._core.dtypes cimport (
-    BOOL, COMPLEX128, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, HALF, INT16, INT32, INT64, INT8,
-    MAX_ITEMSIZE, NUM_DTYPES, UINT8, complex128, complex64, complex_number, dtype_object, is_in, item_size, kernel_dtype, number, two_words, word
+    BOOL, BOOLEAN, COMPLEX, COMPLEX128, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, HALF, INT16,
+    INT32, INT64, INT8, MAX_ITEMSIZE, NUM_DTYPES, UINT8, complex128, complex64, complex_number,
+    dtype_object, is_in, item_size, kernel_dtype, number, two_words, word
 )
 from tensorlab._core.layout cimport ssize
+
+import warnings
 
 from tensorlab.errors import UnsupportedDType
 
@@ -118,7 +121,7 @@ set_converters[double](FLOAT64, 0)
 
 
 # ---------------------------------------------------------------- complex numbers
-# A real number is the real part. The other way the imaginary part is left out; the ops warn of that.
+# A real number is the real part. The other way the imaginary part is left out; check_convertible warns of that.
 cdef void widen_to_complex(complex_number* out, const source_number* x, ssize out_stride, ssize x_stride, ssize n) noexcept nogil:
     cdef ssize i
     for i in range(n):
@@ -215,6 +218,8 @@ cdef int check_convertible(int out_dtype, int x_dtype) except -1:
     """Raise unless `convert` knows this pair of types. To be asked before the first row of operands of any types."""
     if out_dtype != x_dtype and converters[kernel_dtype(out_dtype)][kernel_dtype(x_dtype)] == NULL:
         raise UnsupportedDType(f"{dtype_object(x_dtype)} cannot be converted to {dtype_object(out_dtype)}")
+    if is_in(x_dtype, COMPLEX) and not is_in(out_dtype, COMPLEX | BOOLEAN):
+        warnings.warn("Casting complex values to real discards the imaginary part; take .real if that is meant", UserWarning)
     return 0
 
 

@@ -1,6 +1,6 @@
 """SciPy's LAPACK: found when it is first needed, like its BLAS, on which it is built (blas_library.pyx).
 
-LAPACK calls that BLAS for its products, so whoever calls LAPACK holds BLAS to one thread meanwhile.
+LAPACK calls that BLAS for its products, so a caller of LAPACK holds BLAS to one thread meanwhile.
 """
 from tensorlab.ops.linalg.blas_library cimport function_pointer, load_blas, loading
 

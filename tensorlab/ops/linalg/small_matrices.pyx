@@ -7,7 +7,7 @@ with one instruction. With registers of 64 bytes, eight matrices of doubles:
     element (0, 0)          element (1, 0)          ...
     |-- 8 matrices --|      |-- 8 matrices --|
 
-An algorithm then reads as it does for a single matrix, with a vector in place of each number. Lanes can't branch, so a decision
+An algorithm then reads as it does for a single matrix, with a vector instead of each number. Lanes can't branch, so a decision
 that differs from matrix to matrix, such as which row is the pivot, is a selection. And a matrix that needs care (it is singular
 or not positive definite, holds nan, or doesn't converge) is left as it was, for LAPACK: the functions return a bit for it.
 """

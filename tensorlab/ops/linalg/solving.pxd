@@ -1,4 +1,4 @@
-"""LU factorisations, for whoever goes on with them."""
+"""LU factorisations, for the ops that go on with them."""
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.tensor cimport TensorBase
 

@@ -400,7 +400,7 @@ def lu_solve_kernel(TensorBase out, TensorBase LU, TensorBase pivots, TensorBase
 
 @LU_SOLVE.derivative("LU")
 def lu_solve_derivative_LU(grad, LU, pivots, out, left, adjoint_):
-    """With R = -U^-H grad out^H, or the like for the adjoint: U gets triu(R), L gets tril(L^-H R U^H, -1)."""
+    """With R = -U^-H grad out^H, and the adjoint of that for the adjoint: U gets triu(R), L gets tril(L^-H R U^H, -1)."""
     if not left:                                        # X A = B says the same as A^H X^H = B^H
         grad, out, adjoint_ = adjoint(grad), adjoint(out), not adjoint_
     P, L, U = lu_unpack(LU, pivots)
