@@ -6,12 +6,13 @@ such as `_foreach_add_`, return the list that they wrote to. Lengths are compare
 is written.
 """
 
-import itertools
 from collections.abc import Callable
 
 from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import ShapeError
+from tensorlab.ops.creation import full
 from tensorlab.ops.norms import norm
+from tensorlab.ops.pointwise.bounds import maximum, minimum
 from tensorlab.ops.pointwise.powers import pow
 
 UNARY = """
@@ -30,6 +31,8 @@ BINARY = {
     "minimum": "clamp_max",
     "pow": "pow",
 }
+# These share the gradient where both are equal, as clamps do not.
+SHARING = {"_foreach_maximum": maximum, "_foreach_minimum": minimum}
 SECOND = {"scalar", "scalars", "other", "exponent"}
 FUNCTIONS: dict[str, Callable] = {}
 
@@ -77,7 +80,7 @@ def for_each(where, tensors, given, name):
         if given.ndim == 1:
             check_length(where, tensors, given, name)
             return given.tolist()
-    return itertools.repeat(given, len(tensors))
+    return [given] * len(tensors)
 
 
 def published(function):
@@ -105,29 +108,42 @@ def unary(where, method, suffix):
     return function
 
 
+def second_of(where, other, named):
+    """The second argument, which has one of four names."""
+    for name in SECOND & set(named):
+        other = named.pop(name)
+    if named:
+        raise TypeError(f"{where}: argument {next(iter(named))!r} is unknown")
+    if other is None:
+        raise TypeError(f"{where}: a second argument is needed")
+    return other
+
+
 def binary(where, method, suffix):
     def function(self, other=None, *, alpha=None, **named):
-        for name in SECOND & set(named):
-            other = named.pop(name)
-        if named or other is None:
-            wrong = (
-                f"argument {next(iter(named))!r} is unknown"
-                if named
-                else "a second argument is needed"
-            )
-            raise TypeError(f"{where}: {wrong}")
+        other = second_of(where, other, named)
         if method == "pow" and not suffix and not isinstance(self, (list, tuple)):
             check_tensors(where, other, "exponent")  # 2 to the power of each
             return tuple([pow(self, x) for x in other])
         check_tensors(where, self)
-        options = {} if alpha is None else {"alpha": alpha}
         others = for_each(where, self, other, "other")
-        results = tuple(
-            [getattr(x, method + suffix)(y, **options) for x, y in zip(self, others, strict=True)]
-        )
+        options = {} if alpha is None else {"alpha": alpha}
+        if options and not all(isinstance(y, TensorBase) for y in others):
+            raise TypeError(f"{where}: alpha is a factor of tensors, and numbers are given")
+        rows = zip(self, others, strict=True)
+        if where in SHARING:
+            return tuple([SHARING[where](x, beside(x, y)) for x, y in rows])
+        results = tuple([getattr(x, method + suffix)(y, **options) for x, y in rows])
         return self if suffix else results
 
     return function
+
+
+def beside(x, number):
+    """A number as a tensor that changes the type of the result only if it is a fraction, and x whole."""
+    if isinstance(number, TensorBase):
+        return number
+    return full((), number, dtype=x.dtype if x.dtype.is_floating_point else None)
 
 
 def ternary(where, method, suffix):
@@ -199,6 +215,10 @@ def _foreach_mm(self, mat2):
 def _foreach_norm(self, ord=2, dtype=None):
     """Return the norm of each tensor, as a vector."""
     check_tensors("_foreach_norm", self)
+    if isinstance(ord, str):
+        raise TypeError(
+            f"_foreach_norm: ord must be a number, not {ord!r}; it is a norm of vectors"
+        )
     return tuple([norm(x, ord, dtype=dtype) for x in self])
 
 
