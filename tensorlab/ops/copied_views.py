@@ -8,6 +8,7 @@ PyTorch's autograd forgets that their results are views, and here they are ordin
 from tensorlab._core.device import contiguous_format
 from tensorlab._core.dispatch.out_argument import NO_OVERLAP, store_out, store_outs
 from tensorlab._core.tensor import TensorBase
+from tensorlab.errors import DimensionError, ShapeError
 from tensorlab.ops.complex_views import view_as_complex, view_as_real
 
 
@@ -25,8 +26,14 @@ def check_tensor(where, input):
 
 def in_dim(input, dim, start, end, step):
     """The subscript of a slice in a dimension."""
-    before = dim % max(input.ndim, 1)
-    return (*[slice(None)] * before, slice(start, end, step))
+    n = input.ndim
+    if not -n <= dim < n:
+        raise DimensionError(
+            f"slice_copy: dimension {dim} is out of range for a tensor of {n} dimensions"
+        )
+    if step < 1:
+        raise ShapeError(f"slice_copy: step is {step}; it must be at least 1")
+    return (*[slice(None)] * (dim % n), slice(start, end, step))
 
 
 def alias_copy(input, *, out=None):
@@ -238,6 +245,7 @@ def unsafe_chunk(input, chunks, dim=0):
     >>> tensorlab.unsafe_chunk(tensorlab.arange(4), 2)
     (tensor([0, 1]), tensor([2, 3]))
     """
+    check_tensor("unsafe_chunk", input)
     return input.chunk(chunks, dim)
 
 
@@ -248,6 +256,7 @@ def unsafe_split(input, split_size, dim=0):
     >>> tensorlab.unsafe_split(tensorlab.arange(4), 2)
     (tensor([0, 1]), tensor([2, 3]))
     """
+    check_tensor("unsafe_split", input)
     return input.split(split_size, dim)
 
 
@@ -258,6 +267,7 @@ def unsafe_split_with_sizes(input, split_sizes, dim=0):
     >>> tensorlab.unsafe_split_with_sizes(tensorlab.arange(4), [1, 3])
     (tensor([0]), tensor([1, 2, 3]))
     """
+    check_tensor("unsafe_split_with_sizes", input)
     return input.split_with_sizes(split_sizes, dim)
 
 
