@@ -186,20 +186,17 @@ cdef void kth_loop(number** data, ssize n, KthParameters* parameters) noexcept n
     (<int64_t*>data[2])[0] = order[k]
 
 cdef void pick_loop(number** data, ssize n, KthParameters* parameters) noexcept nogil:
-    """The same with a partitioned copy of the slice: of equal elements, the one that a stable sort would put there.
-
-    Another thread may write to x meanwhile, so `at` is held inside of the slice.
-    """
+    """The same with a partitioned copy of the slice: of equal elements, the one that a stable sort would put there."""
     cdef number* x = data[0]
     cdef number value
-    cdef ssize i, k = parameters.k, nans = 0, before = 0, at = 0
+    cdef ssize i, k = parameters.k, nans = 0, before = 0, at = 0, last = n - 1     # another thread may write to x
     for i in range(n):
         nans += x[i] != x[i]
     if k < 0:
         k = (n - nans - 1) // 2 if nans == 0 or (k == -2 and nans < n) else n - nans
     if k >= n - nans:
         k -= n - nans
-        while (x[at] == x[at] or k > 0) and at < n - 1:
+        while at < last and (x[at] == x[at] or k > 0):
             k -= x[at] != x[at]
             at += 1
     else:
@@ -207,7 +204,7 @@ cdef void pick_loop(number** data, ssize n, KthParameters* parameters) noexcept 
         for i in range(n):
             before += x[i] < value
         k -= before
-        while (x[at] != value or k > 0) and at < n - 1:
+        while at < last and (x[at] != value or k > 0):
             k -= x[at] == value
             at += 1
     data[2][0] = x[at]
