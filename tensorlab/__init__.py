@@ -165,6 +165,8 @@ from tensorlab.ops.linalg.affine import outer as ger
 from tensorlab.ops.linalg.composed import cdist, corrcoef, cov, cross, dist, renorm, vander
 from tensorlab.ops.linalg.einsum import einsum, kron, tensordot
 from tensorlab.ops.linalg.matrices import bmm, dot, matmul, mm, mv
+from tensorlab.ops.linalg.matrices import mm as dsmm
+from tensorlab.ops.linalg.matrices import mm as spmm
 from tensorlab.ops.normalization import rms_norm
 from tensorlab.ops.norms import norm
 from tensorlab.ops.numbered_modes import (

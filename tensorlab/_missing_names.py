@@ -18,7 +18,7 @@ TORCHSCRIPT = (
 INTERNAL = "it is an inner part of PyTorch that no program needs to call; leave it out"
 VENDOR = "it calls the library of one vendor; call the function without the prefix"
 NO_TYPED_STORAGE = "a storage holds bytes without a type; use x.untyped_storage()"
-SPARSE = "use sparse.mm, sparse.addmm, or a dense tensor with index_add and scatter_add"
+SPARSE = "use @ and the functions of tensorlab.sparse, or compute with to_dense()"
 DATAPIPES = "datapipes are left out; write a Dataset or an IterableDataset"
 FX_TOOLS = "the passes that are here are in tensorlab.fx.passes; write others with fx.Interpreter"
 HOOKS_BELOW_AUTOGRAD = "no hook sees ops below autograd; checkpoint the parts to run again"
@@ -210,7 +210,7 @@ PLANNED = [
         "",
         SPARSE,
         "",
-        "dsmm hsmm hspmm resize_as_sparse_ saddmm smm spmm sspaddmm",
+        "hsmm hspmm resize_as_sparse_ saddmm smm sspaddmm",
     ),
     (
         "",

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 
 from tensorlab import _missing
+from tensorlab._core.device import strided
 from tensorlab._core.dtypes import BY_NAME
 from tensorlab._core.interop.exchange import as_tensor
 from tensorlab._tensor import Tensor
@@ -50,8 +51,8 @@ def assert_close(
     allow_subclasses : bool, whether a subclass of Tensor may be compared with another
     rtol, atol : float, both or none; chosen by dtype unless given
     equal_nan : bool, whether nan equals nan
-    check_dtype, check_stride : bool, whether these must be the same too
-    check_device, check_layout : bool, without effect: there is one of each
+    check_dtype, check_layout, check_stride : bool, whether these must be the same too
+    check_device : bool, without effect: there is one
     msg : str, or a function from the message to another, optional
 
     Raises
@@ -71,6 +72,7 @@ def assert_close(
         "tolerance": None if rtol is None else (rtol, atol),
         "equal_nan": equal_nan,
         "check_dtype": check_dtype,
+        "check_layout": check_layout,
         "check_stride": check_stride,
     }
     for place, one, other in pairs(actual, expected, ()):
@@ -148,6 +150,10 @@ def difference(actual, expected, *, allow_subclasses, tolerance, equal_nan, **ch
         return f"The values for attribute 'shape' do not match: {x.shape} != {y.shape}."
     if checks["check_dtype"] and x.dtype is not y.dtype:
         return f"The values for attribute 'dtype' do not match: {x.dtype} != {y.dtype}."
+    if x.layout != strided or y.layout != strided:
+        if checks["check_layout"] and x.layout != y.layout:
+            return f"The values for attribute 'layout' do not match: {x.layout} != {y.layout}."
+        x, y = x.to_dense(), y.to_dense()
     if checks["check_stride"] and x.stride() != y.stride():
         return f"The values for attribute 'stride()' do not match: {x.stride()} != {y.stride()}."
     if tolerance is None:

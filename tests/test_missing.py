@@ -33,7 +33,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
         ("tensorlab", "Linear", "did you mean tensorlab.nn.Linear"),
         ("tensorlab", "DataLoader", "did you mean tensorlab.utils.data.DataLoader"),
         ("tensorlab.optim", "StepLR", "did you mean tensorlab.optim.lr_scheduler.StepLR"),
-        ("tensorlab", "hspmm", "still to come. Until then, use sparse.mm"),
+        ("tensorlab", "hspmm", "still to come. Until then, use @ and the functions"),
         (
             "tensorlab",
             "values_copy",

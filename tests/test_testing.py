@@ -44,6 +44,11 @@ CLOSE = """
     {"a": T.ones(2)}, {"b": T.zeros(2)}
     T.ones(2, 3), T.ones(3, 2).t()
     T.ones(2, 3), T.ones(3, 2).t(), dict(check_stride=True)
+    T.eye(2).to_sparse(), T.eye(2).to_sparse()
+    T.eye(2).to_sparse(), T.eye(2).to_sparse_csr()
+    T.eye(2).to_sparse(), T.eye(2)
+    T.eye(2).to_sparse(), T.eye(2), dict(check_layout=False)
+    T.eye(2).to_sparse_csr(), T.eye(2).to_sparse_csr() * 1.1, dict(rtol=0.2, atol=0.0)
     T.ones(2), T.ones(2) + 0.1, dict(rtol=0.0, atol=0.2)
     T.ones(2), T.ones(2) + 0.1, dict(rtol=0.1)
     T.ones(2), T.ones(2) + 1, dict(msg="my words")

@@ -3,6 +3,7 @@
 import math
 
 from tensorlab._tensor import Tensor
+from tensorlab.errors import ShapeError
 from tensorlab.nested.creation import of_list
 from tensorlab.nested.tensors import NestedTensor, components, rule
 from tensorlab.ops.joining import cat as join
@@ -332,10 +333,22 @@ def check_inner(where, x, dim):
     return dim - 1
 
 
+def check_last(where, x, given, wanted):
+    """Raise unless a nested tensor has the last size that a matrix, or a shape, wants."""
+    check_inner(where, x, -1)
+    if x.size(-1) != wanted:
+        raise ShapeError(
+            f"{where}: the nested tensor has size {tuple(x.shape)}, and does not go with {given}: its "
+            f"last size must be {wanted}"
+        )
+
+
 @rule("linear")
 def linear(function, input, weight, bias=None):
     """input @ weight.T + bias of each row."""
-    check_inner("linear", input, -1)
+    if isinstance(weight, NestedTensor):
+        raise RuntimeError("linear: the input may be nested, the weight not")
+    check_last("linear", input, f"a weight of shape {tuple(weight.shape)}", weight.shape[-1])
     return input.with_values(function(input._values, weight, bias))
 
 
@@ -345,6 +358,7 @@ def layer_norm(function, input, normalized_shape, *args, **kwargs):
     shape = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
     for k in range(len(shape)):
         check_inner(function.__name__, input, -1 - k)
+    check_last(function.__name__, input, f"a normalized_shape {tuple(shape)}", shape[-1])
     return input.with_values(function(input._values, normalized_shape, *args, **kwargs))
 
 
@@ -489,9 +503,9 @@ def matmul(function, x, y):
     if function.__name__ == "__rmatmul__":
         x, y = y, x
     if isinstance(x, NestedTensor) and not isinstance(y, NestedTensor):
-        if y.dim() <= 2 and x._ragged_idx < x.dim() - 1:
-            result = x._values.matmul(y)
-            return x.with_values(result)
+        if 1 <= y.dim() <= 2 and x._ragged_idx < x.dim() - 1:
+            check_last("matmul", x, f"a matrix of shape {tuple(y.shape)}", y.shape[0])
+            return x.with_values(x._values.matmul(y))
         if x._ragged_idx == x.dim() - 2:
             return from_padded(padded(x, 0).matmul(y), x)
     elif isinstance(x, NestedTensor):
@@ -569,6 +583,8 @@ def transpose(function, x, dim0, dim1):
     """Two dimensions change places; the batch stays the first."""
     order = list(range(x.dim()))
     dim0, dim1 = x.dimension(dim0), x.dimension(dim1)
+    if dim0 != dim1 and 0 in (dim0, dim1):
+        raise RuntimeError("transpose: the batch dimension of a nested tensor must stay the first")
     order[dim0], order[dim1] = dim1, dim0
     return permute(function, x, order)
 
@@ -749,6 +765,8 @@ def cat(function, tensors, dim=0):
 def stack(function, tensors, dim=0):
     """Nested tensors of the same sequences along a new inner dimension."""
     x = first_nested(tensors, {})
+    if not all(isinstance(one, NestedTensor) for one in tensors):
+        raise RuntimeError("stack: all tensors must be nested, or none of them")
     return cat(join, [unsqueeze(None, one, dim) for one in tensors], x.dimension(dim, 1))
 
 

@@ -144,6 +144,11 @@ class MultiheadAttention(Module):
 
         Batches are (length, batch, features), with `batch_first` (batch, length, features).
         """
+        if query.is_nested:
+            raise AssertionError(
+                "MultiheadAttention does not support nested tensors; project them with Linear, split "
+                "the heads with unflatten and transpose, and call scaled_dot_product_attention"
+            )
         swaps = self.batch_first and query.dim() == 3
         if swaps:
             query, key, value = once_for_each(lambda x: x.transpose(0, 1), query, key, value)

@@ -134,8 +134,8 @@ class SGD(Optimizer):
 
 
 def has_sparse_gradient(param):
-    """Whether a parameter has a gradient that holds only some rows."""
-    return param.grad is not None and param.grad.is_sparse
+    """Whether a parameter has a gradient that holds only some elements."""
+    return param.grad is not None and (param.grad.is_sparse or param.grad.is_sparse_csr)
 
 
 def update_by_formula(param, state, group):

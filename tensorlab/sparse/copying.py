@@ -43,6 +43,24 @@ def to_copy(func, x, *, dtype=None, device=None, memory_format=None):
     )
 
 
+@rule("tensor")
+def tensor(func, data, *, dtype=None, device=None):
+    """What the function `tensor` makes of a sparse one: a copy."""
+    return clone(
+        func,
+        to_copy(lambda values, **options: values.to(**options), data, dtype=dtype, device=device),
+    )
+
+
+@rule("lend")
+def lend(func, x, to):
+    """An error: other packages can't read such a tensor."""
+    raise BufferError(
+        f"a tensor of layout {x.layout} can't be handed to {to}; hand on its indices and values, or "
+        f"to_dense()"
+    )
+
+
 @rule("copy_")
 def copy_(func, x, src, non_blocking=False):
     """Take over the elements of another tensor."""
@@ -58,6 +76,18 @@ def copy_(func, x, src, non_blocking=False):
     return x.assign(
         with_parts(same, lambda one: one.to(x.dtype, copy=True), lambda one: one.clone())
     )
+
+
+@rule("set_data")
+def set_data(func, x, source):
+    """Let a tensor be another one of its layout, keeping its identity: x.data = source."""
+    if x.layout != source.layout:
+        raise RuntimeError(
+            f"data: a tensor of layout {x.layout} can't become one of layout {source.layout}"
+        )
+    func(x, source)  # goes on to the kernel for any tensor, which takes over shape and type
+    x._parts = source._parts
+    return x
 
 
 @rule("zero_")

@@ -1,6 +1,6 @@
 """The functions of tensorlab.sparse."""
 
-from tensorlab._core.dtypes import BY_NAME
+from tensorlab.errors import UnsupportedDType
 from tensorlab.sparse import forms
 from tensorlab.sparse.autograd import (
     ProductOfSparse,
@@ -194,7 +194,10 @@ def run_softmax(input, dim, dtype, is_log):
     if dtype is not None:
         input = input.to(dtype)
     elif not input.dtype.is_floating_point:
-        input = input.to(BY_NAME["float32"])
+        raise UnsupportedDType(
+            f"sparse.{'log_softmax' if is_log else 'softmax'}: not implemented for {input.dtype}; "
+            f"give dtype=tensorlab.float32"
+        )
     if not -input.dim() <= dim < input.dim():
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-input.dim()}, "

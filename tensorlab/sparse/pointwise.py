@@ -4,6 +4,7 @@ import numbers
 
 from tensorlab._core.dispatch.overrides import is_engine_calling
 from tensorlab._tensor import Tensor
+from tensorlab.errors import ShapeError
 from tensorlab.ops.joining import cat
 from tensorlab.ops.meshgrid import broadcast_shapes
 from tensorlab.sparse import forms
@@ -153,7 +154,7 @@ def multiply_dense(func, x, dense, is_first):
 def multiply_sparse(func, x, y):
     """A product of two sparse tensors, in the layout of the first."""
     if x.shape != y.shape:
-        x, y = broadcast_together(x, y)
+        x, y = broadcast_together(func.op.name, x, y)
     if x.is_sparse is not y.is_sparse or x.layout != y.layout:
         return forms.like(
             multiply_sparse(func, forms.as_coo(x.alias()), forms.as_coo(y.alias())), x
@@ -176,9 +177,12 @@ def multiply_sparse(func, x, y):
     return SparseCooTensor(first._parts.indices[:, where], values, tuple(x.shape), True)
 
 
-def broadcast_together(x, y):
+def broadcast_together(where, x, y):
     """Two sparse tensors, expanded to the shape of both."""
-    shape = broadcast_shapes(tuple(x.shape), tuple(y.shape))
+    try:
+        shape = broadcast_shapes(tuple(x.shape), tuple(y.shape))
+    except ShapeError as error:
+        raise ShapeError(str(error).replace("broadcast_shapes", where, 1)) from None
     return [expand_coo(forms.as_coo(one.alias()), shape) for one in (x, y)]
 
 

@@ -142,6 +142,12 @@ def mv(func, x, vector):
     return times_dense(x, vector.unsqueeze(1)).squeeze(1)
 
 
+@rule("vm")
+def vm(func, vector, x):
+    """A vector times a sparse matrix."""
+    return times_dense(transposed(x), vector.unsqueeze(1)).squeeze(1)
+
+
 @rule("addmm")
 def addmm(func, x, first, second, *, beta=1, alpha=1):
     """beta * x + alpha * (first @ second)."""

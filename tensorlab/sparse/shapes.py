@@ -127,7 +127,7 @@ def expand_coo(x, shape):
             indices,
             held.values.repeat_interleave(size, 0),
             [*x.shape[:d], size, *x.shape[d + 1 :]],
-            held.is_coalesced and all(s == 1 for s in x.shape[:d]),
+            held.is_coalesced and d == n - 1,
         )
     held = x._parts
     values = held.values.expand(held.values.shape[0], *shape[n:])
@@ -187,6 +187,12 @@ def select(func, x, dim, index):
         return values.sum(0).to(values.dtype)
     rows = [d for d in range(n) if d != dim]
     return SparseCooTensor(held.indices[rows][:, where], values, left, held.is_coalesced)
+
+
+@rule("unbind")
+def unbind(func, x, dim=0):
+    """All places of a dimension, which goes away."""
+    return tuple(select(func, x.alias(), dim, k) for k in range(x.shape[wrap(x, dim)]))
 
 
 @rule("slice")

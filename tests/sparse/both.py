@@ -45,6 +45,19 @@ def ours(x):
     return made.requires_grad_() if x.requires_grad else made
 
 
+def check_parts(x):
+    """Assert that indices are inside, and rise if a tensor of layout sparse_coo says that they do."""
+    indices, values = x._indices().numpy(), x._values()
+    assert indices.shape == (x.sparse_dim(), values.shape[0])
+    assert tuple(x.shape) == (*x.shape[: x.sparse_dim()], *values.shape[1:])
+    if indices.size:
+        assert indices.min() >= 0
+        assert (indices.max(1) < x.shape[: x.sparse_dim()]).all()
+        if x.is_coalesced():
+            flat = np.ravel_multi_index(indices, tuple(x.shape[: x.sparse_dim()]))
+            assert (np.diff(flat) > 0).all()
+
+
 def assert_same(got, wanted, tolerance=1e-5):
     """Assert that two results have the same layout, dtype, shape and elements."""
     if isinstance(wanted, (list, tuple)):
@@ -56,6 +69,7 @@ def assert_same(got, wanted, tolerance=1e-5):
     assert tuple(got.shape) == tuple(wanted.shape)
     if got.layout == tensorlab.sparse_coo:
         assert (got.sparse_dim(), got.dense_dim()) == (wanted.sparse_dim(), wanted.dense_dim())
+        check_parts(got)
     np.testing.assert_allclose(
         got.detach().to_dense().numpy(),
         wanted.detach().to_dense().numpy(),

@@ -319,6 +319,8 @@ def test_what_a_sparse_tensor_refuses():
         np.asarray(x)
     with pytest.raises(RuntimeError, match="to_dense"):
         x.tolist()
+    with pytest.raises(BufferError, match="to_dense"):
+        x.__dlpack__()
     with pytest.raises(NotImplementedError, match="cos: there is no such op"):
         x.cos()
     with pytest.raises(RuntimeError, match="would fill it"):

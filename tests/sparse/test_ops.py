@@ -5,7 +5,7 @@ import pytest
 
 import tensorlab
 from tests.oracle import require_torch
-from tests.sparse.both import LAYOUTS, assert_same, name_of, ours
+from tests.sparse.both import LAYOUTS, assert_same, check_parts, name_of, ours
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # PyTorch's, of beta and of speed
 
@@ -123,7 +123,14 @@ x.values()
 x.to(torch.float32)
 x[1]
 x[1, 2]
-x.select(1, 2)""".splitlines()
+x.select(1, 2)
+torch.spmm(x, d)
+torch.dsmm(x, d)
+torch.mv(x, v)
+torch.arange(4.0, dtype=torch.float64) @ x
+x.unbind()[1]
+x.unbind(1)[2]
+list(x)[3]""".splitlines()
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -214,13 +221,30 @@ def test_softmax_of_the_last_dim_has_the_gradient_of_that_dim():
 
 @pytest.mark.parametrize(
     "code",
-    ["x[1:3]", "x[:, 2:5]", "x[:, ::2]", "x.narrow(1, 1, 3)", "x.reshape(2, 12)", "x.squeeze()"],
+    [
+        *(
+            "x[1:3]",
+            "x[:, 2:5]",
+            "x[:, ::2]",
+            "x.narrow(1, 1, 3)",
+            "x.reshape(2, 12)",
+            "x.squeeze()",
+        ),
+        *(
+            "x.expand(2, 4, 6)",
+            "x.unsqueeze(1).expand(4, 3, 6)",
+            "x[:1].expand(5, 6)",
+            "x[:, :1].expand(4, 5)",
+        ),
+    ],
 )
 @pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])
 def test_parts_that_pytorch_has_not(code, layout):
     x = matrix(tensorlab, layout).requires_grad_()
     y = x.detach().to_dense().requires_grad_()
     got, wanted = run(tensorlab, code, x=x), run(tensorlab, code, x=y)
+    if got.is_sparse:
+        check_parts(got)
     np.testing.assert_array_equal(got.detach().to_dense().numpy(), wanted.detach().numpy())
     gradient(got, x), gradient(wanted, y)
     np.testing.assert_allclose(x.grad.to_dense().numpy(), y.grad.numpy())
@@ -348,6 +372,10 @@ def test_products_that_do_not_fit():
             tensorlab.sparse.mm(x, bad)
     with pytest.raises(RuntimeError, match="one of the matrices must be sparse"):
         tensorlab.sparse.mm(tensorlab.eye(2), tensorlab.eye(2))
+    with pytest.raises(RuntimeError, match="mul: .* cannot be broadcast together"):
+        x * tensorlab.eye(3).to_sparse()
+    with pytest.raises(NotImplementedError, match=r"sparse.softmax: not implemented for .*int64"):
+        tensorlab.sparse.softmax(x.long(), 1)
     with pytest.raises(RuntimeError, match="sparse_csr"):
         tensorlab.sparse.sampled_addmm(x, tensorlab.eye(2), tensorlab.eye(2))
     with pytest.raises(RuntimeError, match="sizes of 'self' and 'other'"):

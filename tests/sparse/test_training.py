@@ -183,3 +183,36 @@ def test_the_weights_of_a_graph_learn():
                 graph.sub_(graph.grad * 0.01)
         results.append(graph.detach().to_dense().numpy())
     np.testing.assert_allclose(*results, rtol=1e-5)
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])
+def test_a_module_may_have_sparse_buffers_and_parameters(layout):
+    graph = tensorlab.eye(2).to_sparse(layout=getattr(tensorlab, layout))
+    model = tensorlab.nn.Module()
+    model.register_buffer("graph", graph * 2)
+    model.weight = tensorlab.nn.Parameter(graph)
+    assert [name for name, _ in model.named_parameters()] == ["weight"]
+    state = {name: one.clone() for name, one in model.state_dict().items()}
+    with tensorlab.no_grad():
+        model.graph.mul_(3)
+        model.weight.mul_(3)
+    model.load_state_dict(state)
+    assert model.graph.to_dense().tolist() == [[2.0, 0.0], [0.0, 2.0]]
+    assert model.double().graph.dtype == tensorlab.float64
+    assert model.weight.layout == graph.layout
+    optimizer = tensorlab.optim.SGD(model.parameters(), lr=0.1)
+    out = tensorlab.sparse.mm(model.weight, tensorlab.ones(2, 2, dtype=tensorlab.float64))
+    (out**2).sum().backward()
+    optimizer.step()
+    np.testing.assert_allclose(model.weight.detach().to_dense().numpy(), 0.6 * np.eye(2), rtol=1e-6)
+
+
+def test_compile_leaves_a_function_with_a_sparse_tensor_as_it_is():
+    graph = tensorlab.sparse_coo_tensor([[0, 1, 2], [1, 2, 0]], [1.0, 2.0, 3.0], (3, 3)).coalesce()
+
+    def loss(weight):
+        return tensorlab.relu(tensorlab.spmm(graph, weight.sin())).square().mean()
+
+    weight = tensorlab.arange(6.0).view(3, 2)
+    with pytest.warns(UserWarning, match="runs as Python.*SparseCooTensor"):
+        assert tensorlab.compile(loss)(weight).item() == loss(weight).item()
