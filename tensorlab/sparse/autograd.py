@@ -196,9 +196,9 @@ class SparseProduct(Function):
         beta, alpha = ctx.factors
         of_sparse = of_dense = of_input = None
         if ctx.needs_input_grad[0]:
-            of_sparse = SampledProduct.apply(sparse.detach(), grad * alpha, dense.t())
+            of_sparse = SampledProduct.apply(sparse.detach(), grad * alpha, dense.mH)
         if ctx.needs_input_grad[1]:
-            of_dense = SparseProduct.apply(sparse.t(), grad, None, 1, alpha)
+            of_dense = SparseProduct.apply(sparse.mH, grad, None, 1, alpha)
         if ctx.shape is not None and ctx.needs_input_grad[2]:
             of_input = (grad * beta).sum_to_size(ctx.shape)
         return of_sparse, of_dense, of_input, None, None
@@ -215,8 +215,8 @@ class ProductOfSparse(Function):
     @staticmethod
     def backward(ctx, grad):
         x, y = ctx.saved_tensors
-        of_x = SparseMask.apply(grad @ y.t(), coalesced_pattern(x.detach()))
-        of_y = SparseMask.apply(x.t() @ grad, coalesced_pattern(y.detach()))
+        of_x = SparseMask.apply(grad @ y.mH, coalesced_pattern(x.detach()))
+        of_y = SparseMask.apply(x.mH @ grad, coalesced_pattern(y.detach()))
         return of_x, of_y
 
 
@@ -234,8 +234,8 @@ class SampledProduct(Function):
         first, second = ctx.saved_tensors
         if not isinstance(grad, SparseTensor):
             grad = SparseMask.apply(grad, ctx.pattern)
-        of_first = SparseProduct.apply(grad, second.t(), None, 1, 1)
-        of_second = SparseProduct.apply(grad.t(), first, None, 1, 1).t()
+        of_first = SparseProduct.apply(grad, second.mH, None, 1, 1)
+        of_second = SparseProduct.apply(grad.mH, first, None, 1, 1).mH
         return None, of_first, of_second
 
 
