@@ -165,8 +165,10 @@ class SparseMask(Function):
 
 def sparse_at(x, pattern):
     """The elements of a sparse tensor at the places of another one; 0 where it holds none."""
-    mask = forms.as_coo(pattern.alias())
-    values = forms.look_up(forms.coalesced(forms.as_coo(x)), mask)
+    mask, held = forms.as_coo(pattern.alias()), forms.coalesced(forms.as_coo(x))
+    if held.sparse_dim() < mask.sparse_dim():
+        return pattern.with_values(take_values(forms.to_dense(held), pattern))
+    values = forms.look_up(forms.with_sparse_dims(held, mask.sparse_dim()), mask)
     return pattern.with_values(
         values.reshape(
             (*pattern._parts.values.shape[:1], *values.shape[1:])
@@ -196,7 +198,8 @@ class SparseProduct(Function):
         beta, alpha = ctx.factors
         of_sparse = of_dense = of_input = None
         if ctx.needs_input_grad[0]:
-            of_sparse = SampledProduct.apply(sparse.detach(), grad * alpha, dense.mH)
+            pattern = coalesced_pattern(sparse.detach())
+            of_sparse = SampledProduct.apply(pattern, grad * alpha, dense.mH)
         if ctx.needs_input_grad[1]:
             of_dense = SparseProduct.apply(sparse.mH, grad, None, 1, alpha)
         if ctx.shape is not None and ctx.needs_input_grad[2]:

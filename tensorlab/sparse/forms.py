@@ -166,6 +166,11 @@ def coo_to_compressed(x, layout, blocksize=None):
     """A matrix, or a batch of them, of layout sparse_coo in a compressed layout."""
     x = coalesced(x)
     batch = x.sparse_dim() - 2
+    if batch < 0:
+        raise RuntimeError(
+            f"to_sparse: layout {layout} needs two sparse dims, and the tensor has {x.sparse_dim()} "
+            f"and {x.dense_dim()} dense ones; use to_dense() before"
+        )
     if blocksize is not None and layout in BLOCKED:
         return blocks_of(x, layout, blocksize)
     first, matrix = x._parts.indices[:batch], list(x._parts.indices[batch:])
@@ -257,6 +262,23 @@ def places_in(x, y):
         return zeros(mine.shape[0], dtype=int64), zeros(mine.shape[0], dtype=BOOL)
     place = searchsorted(others, mine).clamp_max(others.numel() - 1)
     return place, others[place] == mine
+
+
+def with_sparse_dims(x, n):
+    """A tensor of layout sparse_coo whose first n dims are sparse, which are not more than it has."""
+    if x.sparse_dim() == n:
+        return x
+    held, shape = x._parts, tuple(x.shape)
+    flat, place = unique(flat_indices(held.indices[:n], shape[:n]), return_inverse=True)
+    values = held.values.new_zeros((flat.numel(), *shape[n:]))
+    values.index_put_((place, *held.indices[n:]), held.values, accumulate=True)
+    return SparseCooTensor(unflat_indices(flat, shape[:n]), values, shape, True)
+
+
+def same_sparse_dims(x, y):
+    """Two tensors of layout sparse_coo, both with as many sparse dims as the one that has fewer."""
+    n = min(x.sparse_dim(), y.sparse_dim())
+    return with_sparse_dims(x, n), with_sparse_dims(y, n)
 
 
 def look_up(x, pattern):

@@ -165,12 +165,7 @@ def multiply_sparse(func, x, y):
         return forms.like(
             multiply_sparse(func, forms.as_coo(x.alias()), forms.as_coo(y.alias())), x
         )
-    first, second = forms.coalesced(x), forms.coalesced(y)
-    if first.sparse_dim() != second.sparse_dim():
-        raise RuntimeError(
-            f"mul: one tensor has {first.sparse_dim()} sparse dims, and the other "
-            f"{second.sparse_dim()}; give both the same number with to_sparse(sparse_dim)"
-        )
+    first, second = forms.same_sparse_dims(forms.coalesced(x), forms.coalesced(y))
     place, found = forms.places_in(first, second)
     where = found.nonzero().flatten()
     values = func(first._parts.values[where], second._parts.values[place[where]])
@@ -274,12 +269,7 @@ def add_sparse(x, y, alpha):
     dtype = forms.common_dtype(x, y)
     if not x.is_sparse and x.layout == y.layout and same_places(x, y):
         return x.with_values(x._parts.values.to(dtype) + y._parts.values.to(dtype) * alpha)
-    first, second = forms.as_coo(x.alias()), forms.as_coo(y.alias())
-    if first.sparse_dim() != second.sparse_dim():
-        raise RuntimeError(
-            f"add: one tensor has {first.sparse_dim()} sparse dims, and the other "
-            f"{second.sparse_dim()}; give both the same number"
-        )
+    first, second = forms.same_sparse_dims(forms.as_coo(x.alias()), forms.as_coo(y.alias()))
     held, other = first._parts, second._parts
     scaled = other.values.to(dtype)
     made = SparseCooTensor(

@@ -306,6 +306,45 @@ def test_hybrid_tensors():
         assert_same(*results)
 
 
+@pytest.mark.parametrize("dims", [(1, 2), (2, 1), (2, 3), (3, 1)])
+@pytest.mark.parametrize("code", ["x * y", "x + y", "x - y", "x.sparse_mask(y)"])
+def test_tensors_with_different_numbers_of_sparse_dims(code, dims):
+    """In PyTorch they can't be combined; gradients that come from several paths are such tensors."""
+    dense = [matrix(tensorlab, "sparse_coo", seed, (3, 6)).to_dense() for seed in range(2)]
+    dense = [one.view(3, 2, 3) for one in dense]
+    given, wanted = ([one.clone().requires_grad_() for one in dense] for _ in range(2))
+    x, y = (one.to_sparse(n) for one, n in zip(given, dims, strict=True))
+    got = run(tensorlab, code, x=x, y=y)
+    check_parts(got)
+    held = tensorlab.where(y.detach().to_dense() != 0, 1.0, 0.0)
+    if dims[1] < 3:
+        held = held.amax(tuple(range(dims[1], 3)), keepdim=True)
+    expected = (
+        wanted[0] * held if "mask" in code else run(tensorlab, code, x=wanted[0], y=wanted[1])
+    )
+    np.testing.assert_allclose(got.detach().to_dense().numpy(), expected.detach().numpy())
+    gradient(got, given[0]), gradient(expected, wanted[0])
+    np.testing.assert_allclose(given[0].grad.numpy(), wanted[0].grad.numpy())
+
+
+def test_an_index_that_comes_twice_gets_its_gradient_once():
+    torch = require_torch()
+    for code in (
+        "torch.sparse.mm(x, d)",
+        "x @ d",
+        "torch.sparse.addmm(d[:2], x, d)",
+        "(x * 2).to_dense()",
+    ):
+        found = []
+        for package in (tensorlab, torch):
+            values = package.tensor([1.0, 2.0, 3.0], requires_grad=True)
+            x = package.sparse_coo_tensor([[1, 0, 1], [2, 0, 2]], values, (2, 3))
+            out = run(package, code, x=x, d=package.arange(6.0).view(3, 2))
+            (out * out).sum().backward()
+            found.append(values.grad.numpy())
+        np.testing.assert_allclose(*found)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_sparse_mm_is_right_in_each_layout_to_second_order(layout):
     x = matrix(tensorlab, layout)
@@ -384,6 +423,8 @@ def test_products_that_do_not_fit():
         x.index_select(0, tensorlab.tensor([2]))
     with pytest.raises(IndexError):
         x.sum(2)
+    with pytest.raises(RuntimeError, match="needs two sparse dims, and the tensor has 1"):
+        tensorlab.eye(2).to_sparse(1).to_sparse_csr()
     with pytest.raises(RuntimeError, match="sparse_mask: the mask is dense"):
         tensorlab.eye(2).sparse_mask(tensorlab.eye(2))
 
