@@ -117,6 +117,7 @@ HOT_MODULES = (
     "tensorlab.ops.indexing.scatter_gather",
     "tensorlab.ops.indexing.scatter_reduce",
     "tensorlab.ops.dim_iterator",
+    "tensorlab.ops.linalg.distances",
     "tensorlab.ops.linalg.product_loops",
     "tensorlab.ops.linalg.small_matrices",
     "tensorlab.ops.sparse.products",

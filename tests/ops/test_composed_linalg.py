@@ -327,9 +327,47 @@ def test_cdist_holds_few_differences_at_once_whatever_the_batch(monkeypatch):
         return lengths(differences, p)
 
     x, y = tensorlab.rand(3, 8, 4, 5), tensorlab.rand(8, 6, 5)
-    expected = tensorlab.cdist(x, y, 1.0)
+    expected = tensorlab.cdist(x, y, 1.5)
     monkeypatch.setattr(composed, "_lengths", noting)
     monkeypatch.setattr(composed, "DIFFERENCES", 1500)
-    assert tensorlab.equal(tensorlab.cdist(x, y, 1.0), expected)
+    assert tensorlab.equal(tensorlab.cdist(x, y, 1.5), expected)
     assert max(held) <= 1500
     assert sum(held) == 3 * 8 * 4 * 6 * 5
+
+
+@pytest.mark.parametrize("dtype", [tensorlab.float32, tensorlab.float64])
+@pytest.mark.parametrize("p", [1, 2, math.inf])
+@pytest.mark.parametrize("rows", [(1, 1), (3, 15), (4, 16), (5, 33), (37, 70)])
+@pytest.mark.parametrize("features", [1, 3, 40])
+def test_distances_in_tiles_are_those_of_all_differences(rows, features, p, dtype):
+    """Whole tiles and parts of them, and batches that are broadcast."""
+    x = tensorlab.randn(3, 1, rows[0], features, dtype=dtype)
+    y = tensorlab.randn(2, rows[1], features, dtype=dtype)
+    expected = (x.unsqueeze(-2) - y.unsqueeze(-3)).norm(p, -1)
+    tensorlab.testing.assert_close(tensorlab.cdist(x, y, p), expected)
+
+
+@pytest.mark.parametrize("p", [1, 2, math.inf])
+def test_distances_keep_nan_and_infinity_to_their_pairs(p):
+    x, y = tensorlab.zeros(6, 3), tensorlab.ones(20, 3)
+    x[1, 0], x[2, 1] = math.nan, math.inf
+    distances = tensorlab.cdist(x, y, p)
+    assert distances.isnan().nonzero()[:, 0].unique().tolist() == [1]
+    assert distances.isinf().nonzero()[:, 0].unique().tolist() == [2]
+
+
+def test_distances_of_near_points_are_exact_for_many_rows():
+    """sqrt(|x|^2 - 2 x y + |y|^2) would find about 0.01."""
+    x = 100 * tensorlab.ones(30, 4)
+    assert tensorlab.cdist(x, x).count_nonzero() == 0
+    y = x + 2**-14
+    assert (tensorlab.cdist(x, y) == 2**-13).all()
+
+
+@pytest.mark.parametrize("mode", composed.MODES)
+def test_euclidean_distances_have_derivatives_of_both_orders(mode):
+    x = tensorlab.randn(2, 3, 4, dtype=tensorlab.float64, requires_grad=True)
+    y = tensorlab.randn(27, 4, dtype=tensorlab.float64, requires_grad=True)
+    assert tensorlab.autograd.gradcheck(lambda x, y: tensorlab.cdist(x, y, 2, mode), (x, y))
+    few = (x[:, :2].detach().requires_grad_(), y[:3].detach().requires_grad_())
+    assert tensorlab.autograd.gradgradcheck(lambda x, y: tensorlab.cdist(x, y, 2, mode), few)

@@ -9,6 +9,7 @@ from tensorlab._core.dispatch.out_argument import NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import DimensionError, DTypeError, ShapeError, UnsupportedDType
 from tensorlab.ops.joining import cat
+from tensorlab.ops.linalg.distances import distances_between, has_fast_loop
 from tensorlab.ops.linalg.matrices import matmul
 from tensorlab.ops.meshgrid import broadcast_shapes
 from tensorlab.ops.norms import norm
@@ -115,7 +116,7 @@ MODES = (
     "use_mm_for_euclid_dist",
     "donot_use_mm_for_euclid_dist",
 )
-MANY = 25  # rows from which the product of matrices is faster
+MANY = 25  # rows from which a gradient of distances may come from products of matrices
 DIFFERENCES = 1 << 24  # elements that are held at once
 
 
@@ -127,9 +128,9 @@ def cdist(x1, x2, p=2.0, compute_mode=MODES[0]):
     x1 : Tensor, shape (*, rows_1, features), floating
     x2 : Tensor, shape (*, rows_2, features), of the same type; the * broadcast
     p : float from 0 up
-    compute_mode : whether Euclidean distances come from a product of matrices, which is fast, but loses digits of
-        distances that are small next to the lengths: "use_mm_for_euclid_dist_if_necessary", that is with
-        more than 25 rows, "use_mm_for_euclid_dist" or "donot_use_mm_for_euclid_dist"
+    compute_mode : whether the gradient of Euclidean distances comes from products of matrices, which takes less memory, but loses
+        digits where rows are near to each other: "use_mm_for_euclid_dist_if_necessary", that is with more than 25 rows,
+        "use_mm_for_euclid_dist" or "donot_use_mm_for_euclid_dist". The distances themselves are always exact
 
     Returns
     -------
@@ -154,9 +155,10 @@ def cdist(x1, x2, p=2.0, compute_mode=MODES[0]):
     rows_1, rows_2, features = x1.size(-2), x2.size(-2), x1.size(-1)
     if features == 0:
         return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).sum(-1)
-    is_large = rows_1 > MANY or rows_2 > MANY
-    if p == 2 and (compute_mode == MODES[1] or (compute_mode == MODES[0] and is_large)):
-        return _euclidean_by_product(x1, x2)
+    if has_fast_loop(x1, x2, p):
+        is_large = rows_1 > MANY or rows_2 > MANY
+        by_products = compute_mode == MODES[1] or (compute_mode == MODES[0] and is_large)
+        return distances_between(x1, x2, p, by_products)
     batch = math.prod(broadcast_shapes(x1.shape[:-2], x2.shape[:-2]))
     at_once = max(1, DIFFERENCES // max(1, batch * rows_2 * features))
     parts = [_lengths(part.unsqueeze(-2) - x2.unsqueeze(-3), p) for part in x1.split(at_once, -2)]
@@ -183,26 +185,11 @@ def _check_distances(x1, x2, p, compute_mode):
 
 def _lengths(differences, p):
     """The p-norms of rows, with all derivatives 0 where a row is: there the norm has none, but for p = 0, 1 and inf."""
-    if p == 2:
-        return _root((differences * differences).sum(-1))
     if p in (0, 1, math.inf) or not differences.requires_grad:
         return norm(differences, p, -1)
     is_zero = (differences == 0).all(-1)
     others = masked_fill(differences, is_zero.unsqueeze(-1), 1)
     return masked_fill(norm(others, p, -1), is_zero, 0)
-
-
-def _root(squares):
-    """The square root, with all derivatives 0 where it is 0; what rounding leaves below counts as 0."""
-    is_zero = squares <= 0
-    return masked_fill(masked_fill(squares, is_zero, 1).sqrt(), is_zero, 0)
-
-
-def _euclidean_by_product(x1, x2):
-    """sqrt(|x|**2 - 2 x y + |y|**2), of which the middle is a product of matrices."""
-    lengths_1 = (x1 * x1).sum(-1, keepdim=True)
-    lengths_2 = (x2 * x2).sum(-1).unsqueeze(-2)
-    return _root(lengths_1 - 2 * matmul(x1, x2.transpose(-1, -2)) + lengths_2)
 
 
 # ------------------------------------------------------------------------------ renorm

@@ -17,51 +17,15 @@ from libc.stdlib cimport free, malloc
 
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops.parallel cimport range_body
+from tensorlab._core.loops.vectors cimport (
+    absolute, all_of, doubles, floats, lane, lanes, root, set_lane, where_more, where_same
+)
 from tensorlab.ops.linalg.lapack_library cimport C, D
 from tensorlab.ops.linalg.matrix_batches cimport Job, matrix_at
 
 cdef extern from "transpose.h" nogil:
     void tl_transpose_4(int32_t* out, ssize out_stride, const int32_t* x, ssize x_stride)
     void tl_transpose_8(int64_t* out, ssize out_stride, const int64_t* x, ssize x_stride)
-
-cdef extern from *:
-    """
-    #include <math.h>
-    #include "vectors.h"
-    /* Comparisons of vectors give -1, all bits, or 0 in each lane. */
-    #if defined(__GNUC__)
-    #define TL_SELECT(mask, a, b) ((__typeof__(a))(((mask) & (__typeof__(mask))(a)) | (~(mask) & (__typeof__(mask))(b))))
-    #else
-    #define TL_SELECT(mask, a, b) ((mask) ? (a) : (b))
-    #endif
-    #define tl_where_more(x, y, a, b) TL_SELECT((x) > (y), a, b)
-    #define tl_where_same(x, y, a, b) TL_SELECT((x) == (y), a, b)
-    #define TL_LANES(bits, real, sqrt)                                                                                  \\
-        static inline tl_vector_##bits tl_all_##bits(real x) {                                                          \\
-            return x + (tl_vector_##bits){0};                                                                           \\
-        }                                                                                                               \\
-        static inline tl_vector_##bits tl_root_##bits(tl_vector_##bits x) {                                             \\
-            real *lanes = (real *)&x;                                                                                   \\
-            for (int i = 0; i < tl_lanes_##bits; i++) lanes[i] = sqrt(lanes[i]);                                        \\
-            return x;                                                                                                   \\
-        }
-    TL_LANES(32, float, sqrtf)
-    TL_LANES(64, double, sqrt)
-    """
-    ctypedef float floats "tl_vector_32"
-    ctypedef double doubles "tl_vector_64"
-    floats all_32 "tl_all_32"(float x) nogil
-    doubles all_64 "tl_all_64"(double x) nogil
-    floats root_32 "tl_root_32"(floats x) nogil
-    doubles root_64 "tl_root_64"(doubles x) nogil
-    floats where_more_32 "tl_where_more"(floats x, floats y, floats a, floats b) nogil
-    doubles where_more_64 "tl_where_more"(doubles x, doubles y, doubles a, doubles b) nogil
-    floats where_same_32 "tl_where_same"(floats x, floats y, floats a, floats b) nogil
-    doubles where_same_64 "tl_where_same"(doubles x, doubles y, doubles a, doubles b) nogil
-
-ctypedef fused lanes:
-    floats
-    doubles
 
 cdef enum:
     SWEEPS = 14                 # of Jacobi's rotations, after which LAPACK takes over
@@ -88,49 +52,6 @@ cdef void in_lanes(lanes_function function, range_body rest, Job* job, ssize beg
 
 
 # ---------------------------------------------------------------- vectors
-cdef inline lanes all_of(double x, lanes* of_type) noexcept nogil:
-    """x in each lane."""
-    if lanes is floats:
-        return all_32(<float>x)
-    else:
-        return all_64(x)
-
-cdef inline lanes root(lanes x) noexcept nogil:
-    if lanes is floats:
-        return root_32(x)
-    else:
-        return root_64(x)
-
-cdef inline lanes where_more(lanes x, lanes y, lanes a, lanes b) noexcept nogil:
-    """a in the lanes in which x > y, b in the others, as where nan is compared."""
-    if lanes is floats:
-        return where_more_32(x, y, a, b)
-    else:
-        return where_more_64(x, y, a, b)
-
-cdef inline lanes where_same(lanes x, lanes y, lanes a, lanes b) noexcept nogil:
-    """a in the lanes in which x == y, b in the others."""
-    if lanes is floats:
-        return where_same_32(x, y, a, b)
-    else:
-        return where_same_64(x, y, a, b)
-
-cdef inline lanes absolute(lanes x) noexcept nogil:
-    return where_more(x, -x, x, -x)
-
-cdef inline double lane(lanes* x, ssize l) noexcept nogil:
-    """The number in lane l."""
-    if lanes is floats:
-        return (<float*>x)[l]
-    else:
-        return (<double*>x)[l]
-
-cdef inline void set_lane(lanes* x, ssize l, double number) noexcept nogil:
-    if lanes is floats:
-        (<float*>x)[l] = <float>number
-    else:
-        (<double*>x)[l] = number
-
 cdef unsigned int lanes_with_nan(lanes* x, ssize count) noexcept nogil:
     """A bit for each lane that holds nan."""
     cdef unsigned int bits = 0
