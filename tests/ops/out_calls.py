@@ -139,7 +139,9 @@ MATRICES = {
 
 NO_OUT_THERE = "PyTorch's function has no out="
 COLUMNS = "LAPACK's results lie by columns in new memory; out= is tried with the samples"
-STRICTER = "with out= and a gradient PyTorch records nothing and says nothing; out= is tried elsewhere"
+STRICTER = (
+    "with out= and a gradient PyTorch records nothing and says nothing; out= is tried elsewhere"
+)
 ELSEWHERE = {
     **dict.fromkeys(("_sample_dirichlet", "_standard_gamma", "binomial", "poisson"), NO_OUT_THERE),
     **dict.fromkeys(("cholesky", "cholesky_inverse", "cholesky_solve"), COLUMNS),

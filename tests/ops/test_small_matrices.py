@@ -1,4 +1,4 @@
-"""Batches of small matrices, which are factored side by side: the same results as LAPACK's, so far as they are determined."""
+"""Batches of small matrices, factored side by side: the same results as LAPACK's, as far as they are determined."""
 
 import numpy as np
 import pytest

@@ -3,6 +3,7 @@ from libc.stdlib cimport free, malloc
 
 from tensorlab._core.dispatch.dispatch cimport run_4
 from tensorlab._core.dispatch.op cimport Op
+from tensorlab._core.dispatch.operands cimport same_numbers
 from tensorlab._core.dispatch.out_argument cimport store_outs
 from tensorlab._core.dtypes cimport INT32, real_dtype
 from tensorlab._core.layout cimport MAX_NDIM, ssize
@@ -13,8 +14,8 @@ from tensorlab.ops.linalg.lapack_library cimport (
     gels_function, gelsd_function, gelss_function, gelsy_function, lapack
 )
 from tensorlab.ops.linalg.matrix_batches cimport (
-    Job, add_matrices, batch_beside, check_alike, check_matrix, columns_copy, columns_result, expanded, first_failure, matrix_at, real_size,
-    run_job, start_job, work_size
+    Job, add_matrices, batch_beside, check_alike, check_matrix, columns_copy, columns_result,
+    expanded, first_failure, matrix_at, real_size, run_job, start_job, work_size
 )
 
 from tensorlab import return_types
@@ -107,8 +108,13 @@ cdef Op LSTSQ = Op("lstsq_fit(Tensor A, Tensor B, float rcond, str driver) "
 def lstsq_infer(TensorBase A, TensorBase B, rcond, driver):
     """A and B have one batch; the solution has max(m, n) rows, of which the first n are X, and the others the residuals."""
     cdef ssize[MAX_NDIM] sizes
-    cdef ssize m = A.sizes[A.ndim_ - 2], n = A.sizes[A.ndim_ - 1]
+    cdef ssize m, n
     cdef int i
+    check_matrix("linalg.lstsq", A, "A")
+    check_alike("linalg.lstsq", A, B, "A", "B")
+    m, n = A.sizes[A.ndim_ - 2], A.sizes[A.ndim_ - 1]
+    if B.ndim_ != A.ndim_ or not same_numbers(A.ndim_ - 1, A.sizes, B.sizes):
+        raise ShapeError(f"linalg.lstsq: A has shape {tuple(A.shape)} and B {tuple(B.shape)}; all but the last size must be equal")
     for i in range(A.ndim_ - 2):
         sizes[i] = A.sizes[i]
     sizes[A.ndim_ - 2], sizes[A.ndim_ - 1] = max(m, n), B.sizes[B.ndim_ - 1]
