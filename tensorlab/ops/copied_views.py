@@ -6,7 +6,8 @@ PyTorch's autograd forgets that their results are views, and here they are ordin
 """
 
 from tensorlab._core.device import contiguous_format
-from tensorlab._core.dispatch.out_argument import NO_OVERLAP, store_out, store_outs
+from tensorlab._core.dispatch.numpy_aliases import accepts_numpy_names
+from tensorlab._core.dispatch.out_argument import NO_DERIVATIVE, store_out, store_outs
 from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import DimensionError, ShapeError
 from tensorlab.ops.complex_views import view_as_complex, view_as_real
@@ -16,7 +17,7 @@ from tensorlab.ops.complex_views import view_as_complex, view_as_real
 def copied(where, view, out, input):
     """The view's elements in row-major order."""
     made = view.clone(memory_format=contiguous_format)
-    return made if out is None else store_out(where, made, out, (input,), NO_OVERLAP)
+    return made if out is None else store_out(where, made, out, (input,), NO_DERIVATIVE)
 
 
 def check_tensor(where, input):
@@ -104,6 +105,7 @@ def permute_copy(input, dims, *, out=None):
     return copied("permute_copy", input.permute(dims), out, input)
 
 
+@accepts_numpy_names
 def select_copy(input, dim, index, *, out=None):
     """Return what `select` shows, in memory of its own.
 
@@ -115,6 +117,7 @@ def select_copy(input, dim, index, *, out=None):
     return copied("select_copy", input.select(dim, index), out, input)
 
 
+@accepts_numpy_names
 def slice_copy(input, dim=0, start=None, end=None, step=1, *, out=None):
     """Return a slice of a dimension, in memory of its own.
 
@@ -126,6 +129,7 @@ def slice_copy(input, dim=0, start=None, end=None, step=1, *, out=None):
     return copied("slice_copy", input[in_dim(input, dim, start, end, step)], out, input)
 
 
+@accepts_numpy_names
 def squeeze_copy(input, dim=None, *, out=None):
     """Return what `squeeze` shows, in memory of its own.
 
@@ -175,6 +179,7 @@ def unfold_copy(input, dimension, size, step, *, out=None):
     return copied("unfold_copy", input.unfold(dimension, size, step), out, input)
 
 
+@accepts_numpy_names
 def unsqueeze_copy(input, dim, *, out=None):
     """Return what `unsqueeze` shows, in memory of its own.
 
@@ -201,9 +206,10 @@ def view_copy(input, size=None, *, dtype=None, out=None):
 # ------------------------------------------------------------------------------ several views
 def all_copied(where, views, out, input):
     made = tuple([view.clone(memory_format=contiguous_format) for view in views])
-    return made if out is None else store_outs(where, made, out, (input,), NO_OVERLAP)
+    return made if out is None else store_outs(where, made, out, (input,), NO_DERIVATIVE)
 
 
+@accepts_numpy_names
 def split_copy(input, split_size, dim=0, *, out=None):
     """Return the parts that `split` shows, each in memory of its own.
 
@@ -215,6 +221,7 @@ def split_copy(input, split_size, dim=0, *, out=None):
     return all_copied("split_copy", input.split(split_size, dim), out, input)
 
 
+@accepts_numpy_names
 def split_with_sizes_copy(input, split_sizes, dim=0, *, out=None):
     """Return the parts that `split_with_sizes` shows, each in memory of its own.
 
@@ -226,6 +233,7 @@ def split_with_sizes_copy(input, split_sizes, dim=0, *, out=None):
     return all_copied("split_with_sizes_copy", input.split_with_sizes(split_sizes, dim), out, input)
 
 
+@accepts_numpy_names
 def unbind_copy(input, dim=0, *, out=None):
     """Return the parts that `unbind` shows, each in memory of its own.
 
@@ -238,6 +246,7 @@ def unbind_copy(input, dim=0, *, out=None):
 
 
 # ------------------------------------------------------------------------------ unsafe
+@accepts_numpy_names
 def unsafe_chunk(input, chunks, dim=0):
     """Return what `chunk` returns.
 
@@ -249,6 +258,7 @@ def unsafe_chunk(input, chunks, dim=0):
     return input.chunk(chunks, dim)
 
 
+@accepts_numpy_names
 def unsafe_split(input, split_size, dim=0):
     """Return what `split` returns.
 
@@ -260,6 +270,7 @@ def unsafe_split(input, split_size, dim=0):
     return input.split(split_size, dim)
 
 
+@accepts_numpy_names
 def unsafe_split_with_sizes(input, split_sizes, dim=0):
     """Return what `split_with_sizes` returns.
 

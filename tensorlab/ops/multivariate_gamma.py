@@ -2,10 +2,10 @@
 
 import math
 
-from tensorlab._core.dispatch.out_argument import CASTS, store_out
 from tensorlab._core.dtypes import BY_NAME, get_default_dtype
 from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import DTypeError, ShapeError
+from tensorlab.ops.pointwise.arithmetic import add
 from tensorlab.ops.pointwise.special import lgamma
 from tensorlab.ops.ranges import arange
 
@@ -32,7 +32,7 @@ def mvlgamma(input, p, *, out=None):
     >>> tensorlab.mvlgamma(tensorlab.tensor([2.0, 3.0]), 2)
     tensor([0.4516, 1.5502])
     """
-    return store_out("mvlgamma", log_gamma_of_dims("mvlgamma", input, p), out, (input,), CASTS)
+    return stored(log_gamma_of_dims("mvlgamma", input, p), out)
 
 
 def multigammaln(a, p, *, out=None):
@@ -42,7 +42,7 @@ def multigammaln(a, p, *, out=None):
     >>> tensorlab.special.multigammaln(tensorlab.tensor([2.0, 3.0]), 2)
     tensor([0.4516, 1.5502])
     """
-    return store_out("multigammaln", log_gamma_of_dims("multigammaln", a, p), out, (a,), CASTS)
+    return stored(log_gamma_of_dims("multigammaln", a, p), out)
 
 
 def mvlgamma_(self, p):
@@ -57,6 +57,11 @@ def mvlgamma_(self, p):
             f"mvlgamma_: the result is of a floating type, and the tensor of {self.dtype}"
         )
     return self.copy_(log_gamma_of_dims("mvlgamma_", self, p))
+
+
+def stored(result, out):
+    """The result, or `out` with its values, converted to the type of `out`."""
+    return result if out is None else add(result, 0, out=out)
 
 
 def log_gamma_of_dims(where, x, p):

@@ -9,7 +9,6 @@ from libc.float cimport DBL_MIN, FLT_MIN
 
 from tensorlab._core.dispatch.dispatch cimport run_2, run_3
 from tensorlab._core.dispatch.op cimport Op
-from tensorlab._core.dispatch.out_argument cimport NO_DERIVATIVE, store_out
 from tensorlab._core.dtypes cimport FLOAT64, FLOATING, dtype_object, is_double, is_in, kernel_dtype, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops.iterator cimport copy_into, plain_as
@@ -36,9 +35,6 @@ cdef TensorBase drawn_like(TensorBase x, object generator, str where):
     generator_or_default(generator, where)
     return result_beside(x, x.dtype_, x.ndim_, x.sizes)
 
-cdef object drawn(str where, object made, object out, tuple inputs):
-    return made if out is None else store_out(where, made, out, inputs, NO_DERIVATIVE)
-
 
 # ---------------------------------------------------------------- poisson
 cdef Op POISSON = Op("poisson(Tensor x, Generator? generator=None) -> Tensor", checks_values=True)
@@ -63,7 +59,7 @@ def poisson_kernel(TensorBase out, TensorBase x, generator):
         number[i] = draw_poisson(rate[i], source)
     copy_into(out, (<object>made).view(x.shape))
 
-def poisson(TensorBase input not None, generator=None, *, out=None):
+def poisson(TensorBase input not None, generator=None):
     """Numbers of the Poisson distribution: how many events happen where `input` are expected.
 
     Parameters
@@ -84,7 +80,7 @@ def poisson(TensorBase input not None, generator=None, *, out=None):
     >>> tensorlab.poisson(tensorlab.tensor([0., 0.]))
     tensor([0., 0.])
     """
-    return drawn("poisson", run_2(POISSON, input, generator), out, (input,))
+    return run_2(POISSON, input, generator)
 
 
 # ---------------------------------------------------------------- binomial
@@ -120,7 +116,7 @@ def binomial_kernel(TensorBase out, TensorBase count, TensorBase prob, generator
         binomial_row[float](<float*>memory_of(made), <float*>memory_of(counts), <float*>memory_of(probs), count.numel_, source)
     copy_into(out, (<object>made).view(count.shape))
 
-def binomial(TensorBase count not None, TensorBase prob not None, generator=None, *, out=None):
+def binomial(TensorBase count not None, TensorBase prob not None, generator=None):
     """Numbers of the binomial distribution: how many of `count` trials succeed, each with probability `prob`.
 
     Parameters
@@ -143,7 +139,7 @@ def binomial(TensorBase count not None, TensorBase prob not None, generator=None
     if count.dtype_ != prob.dtype_:
         raise DTypeError(f"binomial: count has type {count.dtype}, and prob {prob.dtype}; give both one type")
     counts, probs = broadcast_tensors(count, prob)
-    return drawn("binomial", run_3(BINOMIAL, counts, probs, generator), out, (count, prob))
+    return run_3(BINOMIAL, counts, probs, generator)
 
 
 # ---------------------------------------------------------------- gamma
@@ -176,14 +172,14 @@ def standard_gamma_kernel(TensorBase out, TensorBase x, generator):
 def standard_gamma_derivative(grad, x, out):
     return grad * _standard_gamma_grad(x, out)
 
-def _standard_gamma(TensorBase input not None, generator=None, *, out=None):
+def _standard_gamma(TensorBase input not None, generator=None):
     """Numbers of the gamma distribution with shape `input` and scale 1, differentiable with respect to the shape.
 
     >>> import tensorlab
     >>> bool(tensorlab._standard_gamma(tensorlab.tensor([1., 20.])).gt(0).all())
     True
     """
-    return drawn("_standard_gamma", run_2(STANDARD_GAMMA, input, generator), out, (input,))
+    return run_2(STANDARD_GAMMA, input, generator)
 
 
 # ---------------------------------------------------------------- dirichlet
@@ -212,11 +208,11 @@ def sample_dirichlet_derivative(grad, x, out):
     rate = _dirichlet_grad(out, x, x.sum(-1, keepdim=True).expand_as(x))
     return rate * (grad - (out * grad).sum(-1, keepdim=True))
 
-def _sample_dirichlet(TensorBase input not None, generator=None, *, out=None):
+def _sample_dirichlet(TensorBase input not None, generator=None):
     """Numbers of the Dirichlet distribution: parts of 1 along the last dimension, differentiable with respect to `input`.
 
     >>> import tensorlab
     >>> tensorlab._sample_dirichlet(tensorlab.tensor([1., 2., 3.])).sum()
     tensor(1.)
     """
-    return drawn("_sample_dirichlet", run_2(SAMPLE_DIRICHLET, input, generator), out, (input,))
+    return run_2(SAMPLE_DIRICHLET, input, generator)

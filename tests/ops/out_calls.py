@@ -18,7 +18,24 @@ BINARY = {
     "i, j": """bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift gcd lcm""",
 }
 SEQUENCES = "cat column_stack concat concatenate dstack hstack row_stack stack vstack"
+VIEWS = {  # copies of views
+    "alias_copy": ["x"],
+    "as_strided_copy": ["x, (2, 2), (4, 1), 1"],
+    "detach_copy": ["x"],
+    "diagonal_copy": ["x, 1"],
+    "expand_copy": ["z, (3, 4)"],
+    "permute_copy": ["x, (1, 0)"],
+    "select_copy": ["x, 1, 2"],
+    "slice_copy": ["x, 1, 0, 4, 2"],
+    "squeeze_copy": ["x[:1]", "x[:1], 0"],
+    "t_copy": ["x"],
+    "transpose_copy": ["x, 0, 1"],
+    "unfold_copy": ["x, 1, 2, 1"],
+    "unsqueeze_copy": ["x, 1"],
+    "view_copy": ["x, (4, 3)"],
+}
 OTHERS = {
+    **VIEWS,
     "add": ["x, y, alpha=2", "i, 1.5", "x, z"],
     "addbmm": ["m, xb, yb"],
     "addcdiv": ["x, y, u"],
@@ -147,6 +164,7 @@ ELSEWHERE = {
     **dict.fromkeys(("cholesky", "cholesky_inverse", "cholesky_solve"), COLUMNS),
     **dict.fromkeys(("geqrf", "lu", "orgqr", "ormqr"), COLUMNS),
     **dict.fromkeys(("conj_physical", "nuclear_norm"), STRICTER),
+    **dict.fromkeys(("view_as_complex_copy", "view_as_real_copy"), STRICTER),
     **dict.fromkeys(("complex", "polar"), "the comparison is of real numbers; see samples_complex"),
 }
 
