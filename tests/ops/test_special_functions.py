@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.special
 
 import tensorlab
 from tests.oracle import require_torch
@@ -189,6 +190,15 @@ def test_gamma_functions_of_probabilities():
         step = special.gammainc(shape + 1, x)  # DLMF 8.8.5
         assert_equal_nearly(lower - step, (x**a * (-x).exp() / math.gamma(a + 1)).numpy())
     assert_equal_nearly(special.gammaincc(tensorlab.full_like(x, 1), x), (-x).exp().numpy())
+
+
+def test_small_arguments_of_the_upper_gamma_function_keep_their_digits():
+    """Its own series stands there in place of SciPy's function."""
+    a, x = np.exp(np.random.default_rng(5).uniform(-40, 1, (2, 5000)))
+    got = special.gammaincc(tensorlab.from_numpy(a), tensorlab.from_numpy(x)).numpy()
+    np.testing.assert_allclose(got, scipy.special.gammaincc(a, x), rtol=1e-13)
+    tiny = special.gammaincc(*tensorlab.tensor([1e-300, 1.0], dtype=tensorlab.float64))
+    assert tiny.item() == pytest.approx(1e-300 * 0.21938393439552029, rel=1e-12)  # a * E1(x)
 
 
 def test_zeta_at_known_places():

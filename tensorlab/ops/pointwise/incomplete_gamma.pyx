@@ -2,12 +2,14 @@
 
 The gamma function itself stands in special.pyx.
 """
+from libc.math cimport exp, expm1, fabs, lgamma, log
+
 from tensorlab._core.dispatch.dispatch cimport run_binary
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, floating_loops, set_loops
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
-from tensorlab.ops.pointwise.scipy_functions cimport Borrowed, apply_to_two
+from tensorlab.ops.pointwise.scipy_functions cimport Borrowed, address_of, apply_to_two, function_of_two
 
 from tensorlab.ops.pointwise.common import inplace_function, no_derivative
 
@@ -18,6 +20,9 @@ cdef enum:
     GRAIN = 1024                # these loops cost twenty times and more what a sum costs
 
 
+cdef double EULER = 0.57721566490153286
+
+
 # ---------------------------------------------------------------- igamma, igammac
 cdef Borrowed SCIPY_GAMMAINC = Borrowed("gammainc", NULL)
 cdef Borrowed SCIPY_GAMMAINCC = Borrowed("gammaincc", NULL)
@@ -26,7 +31,24 @@ cdef void igamma_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
     apply_to_two(out, x, y, n, &SCIPY_GAMMAINC)
 
 cdef void igammac_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
-    apply_to_two(out, x, y, n, &SCIPY_GAMMAINCC)
+    cdef function_of_two scipys = <function_of_two>address_of(&SCIPY_GAMMAINCC)
+    for i in range(n):
+        out[i] = <real>(upper_of_small(x[i], y[i]) if is_small(x[i], y[i]) else scipys(x[i], y[i], 0))
+
+cdef bint is_small(double a, double x) noexcept nogil:
+    """Where SciPy takes the series below. It has a costly logarithm of the gamma function there: thirty times as slow."""
+    return 0 < x <= 1.1 and 0 < a <= (-0.4 / log(x) if x <= 0.5 else 1.1 * x)
+
+cdef double upper_of_small(double a, double x) noexcept nogil:
+    """1 - x**a / gamma(1 + a) - x**a / gamma(a) * a series, whose first two terms are subtracted exactly. Source: DLMF 8.7.1."""
+    cdef double share = 1, term = 1, total = 0, power, beside_one = 1 + a, k = 0
+    while fabs(term) > 1e-16 * fabs(total):
+        k += 1
+        share *= -x / k
+        term = share / (a + k)
+        total += term
+    power = a * log(x) - (lgamma(beside_one) - EULER * (a - (beside_one - 1)))     # what 1 + a has rounded off
+    return -expm1(power) - a * exp(power) * total
 
 cdef Op IGAMMA = Op("igamma(Tensor x, Tensor y) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(IGAMMA, &igamma_loop[float], &igamma_loop[double])
