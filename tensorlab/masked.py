@@ -10,6 +10,7 @@ carries its mask along, is left out.
 
 from tensorlab import _missing
 from tensorlab._core.dtypes import BY_NAME, iinfo
+from tensorlab.errors import UnsupportedDType
 from tensorlab.ops.extrema import amax as largest
 from tensorlab.ops.extrema import amin as smallest
 from tensorlab.ops.extrema import argmax as index_of_largest
@@ -59,16 +60,28 @@ def fitting(x, mask, what):
 
 
 def filled(x, mask, value, what):
-    """x, with a value in the place of what the mask leaves out."""
-    return x if mask is None else where(fitting(x, mask, what), x, x.new_tensor(value))
+    """x, with a value, or what that is for its type, in the place of what the mask leaves out."""
+    if mask is None:
+        return x
+    value = value(x.dtype, what) if callable(value) else value
+    return where(fitting(x, mask, what), x, x.new_tensor(value))
 
 
-def lowest(dtype):
+def lowest(dtype, what):
+    check_numbers(dtype, what)
     return float("-inf") if dtype.is_floating_point else iinfo(dtype).min
 
 
-def highest(dtype):
+def highest(dtype, what):
+    check_numbers(dtype, what)
     return float("inf") if dtype.is_floating_point else iinfo(dtype).max
+
+
+def check_numbers(dtype, what):
+    if dtype is BOOL:
+        raise UnsupportedDType(
+            f"{what}: a mask of a bool tensor; convert the tensor to numbers first"
+        )
 
 
 def all_dims(x, dim, what):
@@ -76,9 +89,11 @@ def all_dims(x, dim, what):
     if dim is None or dim == ():
         return tuple(range(x.ndim))
     n = max(x.ndim, 1)
-    given = (dim,) if hasattr(dim, "__index__") else tuple(dim)
+    given = tuple(dim) if isinstance(dim, (tuple, list)) else (dim,)
     found = set()
     for one in given:
+        if not isinstance(one, int):
+            raise TypeError(f"{what}: a dimension must be an int, not {type(one).__name__}")
         if one in found:
             raise RuntimeError(f"{what}: dimension {one} is given more than once")
         if not -n <= one < n:
@@ -142,7 +157,7 @@ def amax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     >>> tensorlab.masked.amax(x, mask=mask)
     tensor(2.)
     """
-    x = filled(input, mask, lowest(input.dtype), "masked.amax")
+    x = filled(input, mask, lowest, "masked.amax")
     return largest(x, all_dims(x, dim, "masked.amax"), bool(keepdim)).to(dtype or input.dtype)
 
 
@@ -154,7 +169,7 @@ def amin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     >>> tensorlab.masked.amin(x, mask=mask)
     tensor(2.)
     """
-    x = filled(input, mask, highest(input.dtype), "masked.amin")
+    x = filled(input, mask, highest, "masked.amin")
     return smallest(x, all_dims(x, dim, "masked.amin"), bool(keepdim)).to(dtype or input.dtype)
 
 
@@ -168,7 +183,7 @@ def argmax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     >>> tensorlab.masked.argmax(x, mask=mask, dtype=tensorlab.int64)
     tensor(1)
     """
-    x = filled(input, mask, lowest(input.dtype), "masked.argmax")
+    x = filled(input, mask, lowest, "masked.argmax")
     return index_of_largest(x, dim, bool(keepdim)).to(dtype or input.dtype)
 
 
@@ -182,7 +197,7 @@ def argmin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     >>> tensorlab.masked.argmin(x, mask=mask, dtype=tensorlab.int64)
     tensor(1)
     """
-    x = filled(input, mask, highest(input.dtype), "masked.argmin")
+    x = filled(input, mask, highest, "masked.argmin")
     return index_of_smallest(x, dim, bool(keepdim)).to(dtype or input.dtype)
 
 
@@ -255,7 +270,7 @@ def logsumexp(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     >>> tensorlab.masked.logsumexp(x, mask=mask)
     tensor(0.6931)
     """
-    x = filled(input, mask, lowest(input.dtype), "masked.logsumexp")
+    x = filled(input, mask, lowest, "masked.logsumexp")
     dims = all_dims(x, dim, "masked.logsumexp")
     return logsumexp_of_all(x, dims, keepdim).to(dtype or input.dtype)
 
@@ -351,7 +366,7 @@ def softmax(input, dim, *, dtype=None, mask=None):
     >>> tensorlab.masked.softmax(x, 0, mask=mask)
     tensor([0.5000, 0.0000, 0.5000])
     """
-    x = filled(input, mask, lowest(input.dtype), "masked.softmax")
+    x = filled(input, mask, lowest, "masked.softmax")
     return softmax_of_all(x, one_dim(x, dim, "masked.softmax"), dtype=dtype or input.dtype)
 
 
@@ -363,7 +378,7 @@ def log_softmax(input, dim, *, dtype=None, mask=None):
     >>> tensorlab.masked.log_softmax(x, 0, mask=mask)
     tensor([-0.6931,    -inf, -0.6931])
     """
-    x = filled(input, mask, lowest(input.dtype), "masked.log_softmax")
+    x = filled(input, mask, lowest, "masked.log_softmax")
     dim = one_dim(x, dim, "masked.log_softmax")
     return log_softmax_of_all(x, dim, dtype=dtype or input.dtype)
 
@@ -376,7 +391,7 @@ def softmin(input, dim, *, dtype=None, mask=None):
     >>> tensorlab.masked.softmin(x, 0, mask=mask)
     tensor([0.5000, 0.0000, 0.5000])
     """
-    x = filled(input, mask, highest(input.dtype), "masked.softmin")
+    x = filled(input, mask, highest, "masked.softmin")
     return softmax_of_all(-x, one_dim(x, dim, "masked.softmin"), dtype=dtype or input.dtype)
 
 
@@ -404,8 +419,8 @@ def logaddexp(input, other, *, dtype=None, input_mask=None, other_mask=None):
     >>> tensorlab.masked.logaddexp(x, tensorlab.zeros(2), input_mask=mask)
     tensor([0.6931, 0.0000])
     """
-    x = filled(input, input_mask, lowest(input.dtype), "masked.logaddexp")
-    y = filled(other, other_mask, lowest(other.dtype), "masked.logaddexp")
+    x = filled(input, input_mask, lowest, "masked.logaddexp")
+    y = filled(other, other_mask, lowest, "masked.logaddexp")
     return logaddexp_of_all(x, y).to(dtype or input.dtype)
 
 

@@ -201,7 +201,11 @@ BAD = {
     "a word": lambda T: T.masked.sum("abc"),
     "a mask that is a list": lambda T: T.masked.sum(T.ones(3), mask=[True, False, True]),
     "a number": lambda T: T.masked.amax(3.0),
-    "logaddexp of a number": lambda T: T.masked.logaddexp(T.ones(3), 2.0),
+    "bools under a mask": lambda T: T.masked.amax(
+        T.tensor([True, False]), mask=T.tensor([True, False])
+    ),
+    "a dimension that is a fraction": lambda T: T.masked.sum(T.ones(3), 0.5),
+    "a dimension that is a word": lambda T: T.masked.cumsum(T.ones(3), "a"),
 }
 
 

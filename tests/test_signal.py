@@ -141,6 +141,8 @@ BAD = {
     "a beta below 0": lambda T: T.signal.windows.kaiser(4, beta=-1),
     "an unknown option": lambda T: T.signal.windows.hann(4, dtyp=T.float32),
     "too many positions": lambda T: T.signal.windows.hann(4, True),
+    "a length that is a tensor": lambda T: T.signal.windows.hann(T.tensor(4)[None]),
+    "a length that is a tensor at the front": lambda T: T.hann_window(T.tensor([4.0])),
     "a length below 0 at the front": lambda T: T.hann_window(-1),
     "a length that is no int at the front": lambda T: T.hann_window(2.5),
     "a whole type at the front": lambda T: T.hann_window(4, dtype=T.int64),

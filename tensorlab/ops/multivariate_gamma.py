@@ -67,7 +67,7 @@ def stored(result, out):
 def log_gamma_of_dims(where, x, p):
     if not isinstance(x, TensorBase):
         raise TypeError(f"{where}: argument 'input' must be a Tensor, not {type(x).__name__}")
-    if isinstance(p, bool) or not hasattr(p, "__index__"):
+    if isinstance(p, (bool, TensorBase)) or not hasattr(p, "__index__"):
         raise TypeError(f"{where}: argument 'p' must be an int, not {type(p).__name__}")
     if p < 1:
         raise ShapeError(f"{where}: p is {p}, but it has to be at least 1: it counts dimensions")

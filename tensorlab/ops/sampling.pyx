@@ -31,8 +31,8 @@ cdef int check_parameter(TensorBase x, str where) except -1:
 
 cdef TensorBase drawn_like(TensorBase x, object generator, str where):
     """A row-major result: in this order numbers are drawn."""
-    check_parameter(x, where)
     generator_or_default(generator, where)
+    check_parameter(x, where)
     return result_beside(x, x.dtype_, x.ndim_, x.sizes)
 
 
@@ -136,6 +136,8 @@ def binomial(TensorBase count not None, TensorBase prob not None, generator=None
     """
     if not is_in(count.dtype_, FLOATING):
         raise ValueError(f"binomial: count has type {count.dtype}; give whole numbers in a floating type")
+    if not is_in(prob.dtype_, FLOATING):
+        raise ValueError(f"binomial: prob has type {prob.dtype}; give probabilities in a floating type")
     if count.dtype_ != prob.dtype_:
         raise DTypeError(f"binomial: count has type {count.dtype}, and prob {prob.dtype}; give both one type")
     counts, probs = broadcast_tensors(count, prob)

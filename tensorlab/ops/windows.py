@@ -7,6 +7,7 @@ import math
 from functools import partial
 
 from tensorlab._core.dtypes import BY_NAME
+from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.creation import empty
 from tensorlab.ops.pointwise.bessel import i0
@@ -60,7 +61,7 @@ def check_options(where, given, known):
 
 
 def check_length(where, length):
-    if isinstance(length, bool) or not hasattr(length, "__index__"):
+    if isinstance(length, (bool, TensorBase)) or not hasattr(length, "__index__"):
         raise TypeError(f"{where}: the window's length must be an int, not {type(length).__name__}")
 
 

@@ -69,7 +69,7 @@ def bartlett(M, *, sym=True, **options):
     ----------
     M : int, the number of samples
     sym : bool, symmetric, for filters; False for transforms: periodic
-    options : see the top of the module
+    dtype (float32 or float64), layout, device, requires_grad : as of `empty`
 
     >>> from tensorlab.signal import windows
     >>> windows.bartlett(5)
@@ -85,7 +85,7 @@ def blackman(M, *, sym=True, **options):
     ----------
     M : int, the number of samples
     sym : bool, symmetric, for filters; False for transforms: periodic
-    options : see the top of the module
+    dtype (float32 or float64), layout, device, requires_grad : as of `empty`
 
     >>> from tensorlab.signal import windows
     >>> windows.blackman(5).round(decimals=2)
@@ -101,7 +101,7 @@ def cosine(M, *, sym=True, **options):
     ----------
     M : int, the number of samples
     sym : bool, symmetric, for filters; False for transforms: periodic
-    options : see the top of the module
+    dtype (float32 or float64), layout, device, requires_grad : as of `empty`
 
     >>> from tensorlab.signal import windows
     >>> windows.cosine(4)
@@ -125,7 +125,7 @@ def exponential(M, *, center=None, tau=1.0, sym=True, **options):
     center : float, the middle unless given; only with sym=False
     tau : float, above 0: the distance at which it has fallen to 1 / e
     sym : bool, symmetric, for filters; False for transforms: periodic
-    options : see the top of the module
+    dtype (float32 or float64), layout, device, requires_grad : as of `empty`
 
     >>> from tensorlab.signal import windows
     >>> windows.exponential(5)
@@ -153,7 +153,7 @@ def gaussian(M, *, std=1.0, sym=True, **options):
     M : int, the number of samples
     std : float, above 0, in samples
     sym : bool, symmetric, for filters; False for transforms: periodic
-    options : see the top of the module
+    dtype (float32 or float64), layout, device, requires_grad : as of `empty`
 
     >>> from tensorlab.signal import windows
     >>> windows.gaussian(5)
@@ -176,7 +176,7 @@ def general_cosine(M, *, a, sym=True, **options):
     M : int, the number of samples
     a : list or tuple of float, the weights
     sym : bool, symmetric, for filters; False for transforms: periodic
-    options : see the top of the module
+    dtype (float32 or float64), layout, device, requires_grad : as of `empty`
 
     >>> from tensorlab.signal import windows
     >>> windows.general_cosine(5, a=[0.5, 0.5])
@@ -199,7 +199,7 @@ def general_hamming(M, *, alpha=0.54, sym=True, **options):
     M : int, the number of samples
     alpha : float
     sym : bool, symmetric, for filters; False for transforms: periodic
-    options : see the top of the module
+    dtype (float32 or float64), layout, device, requires_grad : as of `empty`
 
     >>> from tensorlab.signal import windows
     >>> windows.general_hamming(5, alpha=0.6)
@@ -216,7 +216,7 @@ def hamming(M, *, sym=True, **options):
     ----------
     M : int, the number of samples
     sym : bool, symmetric, for filters; False for transforms: periodic
-    options : see the top of the module
+    dtype (float32 or float64), layout, device, requires_grad : as of `empty`
 
     >>> from tensorlab.signal import windows
     >>> windows.hamming(5)
@@ -232,7 +232,7 @@ def hann(M, *, sym=True, **options):
     ----------
     M : int, the number of samples
     sym : bool, symmetric, for filters; False for transforms: periodic
-    options : see the top of the module
+    dtype (float32 or float64), layout, device, requires_grad : as of `empty`
 
     >>> from tensorlab.signal import windows
     >>> windows.hann(5)
@@ -249,7 +249,7 @@ def kaiser(M, *, beta=12.0, sym=True, **options):
     M : int, the number of samples
     beta : float, at least 0
     sym : bool, symmetric, for filters; False for transforms: periodic
-    options : see the top of the module
+    dtype (float32 or float64), layout, device, requires_grad : as of `empty`
 
     >>> from tensorlab.signal import windows
     >>> windows.kaiser(5, beta=5.0)
@@ -267,7 +267,7 @@ def nuttall(M, *, sym=True, **options):
     ----------
     M : int, the number of samples
     sym : bool, symmetric, for filters; False for transforms: periodic
-    options : see the top of the module
+    dtype (float32 or float64), layout, device, requires_grad : as of `empty`
 
     >>> from tensorlab.signal import windows
     >>> windows.nuttall(5)

@@ -191,6 +191,8 @@ BAD = {
     "a rate that is nan": (lambda T: T.poisson(T.tensor([math.nan])), "rate is nan"),
     "whole rates": (lambda T: T.poisson(T.tensor([1, 2])), "floating dtype"),
     "whole counts": (lambda T: T.binomial(T.tensor([1]), T.tensor([1])), "floating type"),
+    "whole probabilities": (lambda T: T.binomial(T.ones(1), T.tensor([1])), "prob has type"),
+    "no generator": (lambda T: T.poisson(T.tensor([1]), 3), "generator"),
     "two types": (
         lambda T: T.binomial(T.tensor([1.0]), T.tensor([0.5], dtype=T.float64)),
         "float32, and prob",

@@ -251,6 +251,8 @@ def test_the_multivariate_gamma_function_refuses_other_types():
         tensorlab.mvlgamma(tensorlab.tensor([True]), 1)
     with pytest.raises(TypeError, match="'p' must be an int"):
         tensorlab.mvlgamma(tensorlab.ones(2), 1.5)
+    with pytest.raises(TypeError, match="'p' must be an int"):
+        tensorlab.mvlgamma(tensorlab.ones(2), tensorlab.tensor(1))
     with pytest.raises(TypeError, match="must be a Tensor"):
         tensorlab.mvlgamma(3.0, 1)
     whole = tensorlab.tensor([3, 4])
