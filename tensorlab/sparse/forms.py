@@ -11,6 +11,7 @@ from tensorlab.ops.indexing.nonzero import nonzero
 from tensorlab.ops.joining import cat, stack
 from tensorlab.ops.ranges import arange
 from tensorlab.ops.searching import searchsorted
+from tensorlab.ops.sparse.products import group_by
 from tensorlab.ops.uniques import unique
 from tensorlab.sparse.tensors import (
     BLOCKED,
@@ -42,15 +43,25 @@ def unflat_indices(flat, sizes):
     return stack(rows[::-1]) if rows else empty(0, flat.shape[0], dtype=int64)
 
 
+def order_of(indices, sizes):
+    """What brings indices into rising order, the same ones staying as they are."""
+    if max(sizes, default=0) > 1024 + 4 * indices.shape[1]:  # more places to count than elements
+        return flat_indices(indices, sizes).argsort(stable=True)
+    order = arange(indices.shape[1])
+    for axis, size in zip(reversed(indices), reversed(sizes), strict=True):
+        _, moves = group_by(axis[order], size)
+        order = order if moves is None else order[moves]
+    return order
+
+
 def coalesced(x):
     """A tensor of layout sparse_coo whose indices rise; values of an index are added up."""
     held = x._parts
     if held.is_coalesced:
         return x
     sizes = x.shape[: x.sparse_dim()]
-    flat = flat_indices(held.indices, sizes)
-    order = flat.argsort(stable=True)
-    flat = flat[order]
+    order = order_of(held.indices, sizes)
+    flat = flat_indices(held.indices, sizes)[order]
     is_first = flat.new_ones(flat.shape, dtype=BOOL)
     is_first[1:] = flat[1:] != flat[:-1]
     starts = is_first.nonzero().flatten()
@@ -239,9 +250,14 @@ def in_layout(x, layout, blocksize=None):
 
 
 def like(x, other):
-    """A tensor of layout sparse_coo in the layout, and with the blocks, of another tensor."""
-    block = other.blocksize() if other.layout in BLOCKED else None
-    return in_layout(x, other.layout, block)
+    """A tensor of layout sparse_coo in the layout of another tensor, and with its blocks, or the
+    largest that divide them and fit.
+    """
+    if other.layout not in BLOCKED:
+        return in_layout(x, other.layout)
+    start = x.dim() - x.dense_dim() - 2
+    sizes = x.shape[start : start + 2]
+    return in_layout(x, other.layout, tuple(map(math.gcd, sizes, other.blocksize())))
 
 
 # ---------------------------------------------------------------- two tensors

@@ -1,11 +1,11 @@
 """Rules of matrix products."""
 
-from tensorlab._core.device import sparse_csc, sparse_csr
+from tensorlab._core.device import sparse_bsc, sparse_bsr, sparse_csc, sparse_csr
 from tensorlab._core.dtypes import BY_NAME
-from tensorlab._core.interop.arrays import from_numpy
 from tensorlab.errors import ShapeError
 from tensorlab.ops.creation import zeros
 from tensorlab.ops.joining import stack
+from tensorlab.ops.ranges import arange
 from tensorlab.ops.sparse.products import (
     can_multiply,
     group_by,
@@ -14,11 +14,20 @@ from tensorlab.ops.sparse.products import (
 )
 from tensorlab.sparse import forms
 from tensorlab.sparse.tensors import (
+    BLOCKED,
     SparseCompressedTensor,
     SparseCooTensor,
     SparseTensor,
     rule,
 )
+
+# the layout of the transpose, which has the same indices
+OF_TRANSPOSE = {
+    sparse_csr: sparse_csc,
+    sparse_csc: sparse_csr,
+    sparse_bsr: sparse_bsc,
+    sparse_bsc: sparse_bsr,
+}
 
 
 def check_matrices(where, x, y):
@@ -36,6 +45,15 @@ def check_matrices(where, x, y):
         raise RuntimeError(
             f"{where}: expected both matrices to have the same dtype, but got {x.dtype} and "
             f"{y.dtype}; convert one with .to(...)"
+        )
+
+
+def check_no_dense_dims(x):
+    """Raise for a matrix one of whose dims is dense."""
+    if x.dense_dim():
+        raise RuntimeError(
+            f"mm: a matrix with two sparse dims is needed, not one with {x.sparse_dim()} sparse "
+            f"and {x.dense_dim()} dense dims"
         )
 
 
@@ -58,11 +76,7 @@ def as_rows(x):
 def times_dense(x, dense):
     """A sparse matrix times a dense one."""
     check_matrices("mm", x, dense)
-    if x.dense_dim():
-        raise RuntimeError(
-            f"mm: a matrix with two sparse dims is needed, not one with {x.sparse_dim()} sparse "
-            f"and {x.dense_dim()} dense dims"
-        )
+    check_no_dense_dims(x)
     held = as_rows(x)._parts
     if can_multiply(held.values) and dense.dtype == held.values.dtype:
         return rows_times_dense(held.compressed, held.plain, held.values, dense)
@@ -87,34 +101,33 @@ def transposed(x):
     if x.is_sparse:
         held = x._parts
         return SparseCooTensor(held.indices.flip(0), held.values, (x.shape[1], x.shape[0]))
-    if x.layout in (sparse_csr, sparse_csc):
-        held = x._parts
-        layout = sparse_csc if x.layout == sparse_csr else sparse_csr
-        size = (x.shape[1], x.shape[0])
-        return SparseCompressedTensor(layout, held.compressed, held.plain, held.values, size)
-    return transposed(forms.as_coo(x))
+    held, size = x._parts, (x.shape[1], x.shape[0])
+    values = held.values.transpose(1, 2) if x.layout in BLOCKED else held.values
+    layout = OF_TRANSPOSE[x.layout]
+    return SparseCompressedTensor(layout, held.compressed, held.plain, values, size)
 
 
 def times_sparse(x, y):
-    """The product of two sparse matrices, by SciPy; in the layout of the first."""
+    """The product of two sparse matrices, in the layout of the first. It holds an element wherever
+    two held ones meet, also if their products add up to 0.
+    """
     check_matrices("mm", x, y)
-    from scipy import sparse as scipy_sparse
-
-    def in_scipy(one):
-        held = as_rows(one)._parts
-        data = (held.values.numpy(), held.plain.numpy(), held.compressed.numpy())
-        return scipy_sparse.csr_array(data, shape=tuple(one.shape))
-
-    made = in_scipy(x) @ in_scipy(y)
-    made.sum_duplicates()
-    made.sort_indices()
-    compressed, plain = (
-        from_numpy(one).to(BY_NAME["int64"]) for one in (made.indptr, made.indices)
+    check_no_dense_dims(x)
+    check_no_dense_dims(y)
+    first, second = as_rows(x)._parts, as_rows(y)._parts
+    starts, inner = second.compressed.to(forms.int64), first.plain.to(forms.int64)
+    rows = forms.compressed_axis(first.compressed.to(forms.int64), x.shape[0])
+    # each element of x meets those of a row of y
+    counts = (starts[1:] - starts[:-1])[inner]
+    of_x = arange(inner.numel()).repeat_interleave(counts)
+    within = arange(of_x.numel()) - (counts.cumsum(0) - counts)[of_x]
+    of_y = starts[:-1][inner][of_x] + within
+    made = SparseCooTensor(
+        stack([rows[of_x], second.plain.to(forms.int64)[of_y]]),
+        first.values[of_x] * second.values[of_y],
+        (x.shape[0], y.shape[1]),
     )
-    result = SparseCompressedTensor(
-        sparse_csr, compressed, plain, from_numpy(made.data), (x.shape[0], y.shape[1])
-    )
-    return result if x.layout == sparse_csr else forms.like(forms.as_coo(result), x)
+    return forms.like(forms.coalesced(made), x)
 
 
 def sampled(pattern, first, second):

@@ -2,7 +2,6 @@
 
 import math
 
-from tensorlab._core.device import sparse_csc, sparse_csr
 from tensorlab._tensor import Tensor
 from tensorlab.ops.joining import cat as join
 from tensorlab.ops.ranges import arange
@@ -39,7 +38,7 @@ def t(func, x):
 def transpose(func, x, dim0, dim1):
     """Two dimensions change places."""
     dim0, dim1 = wrap(x, dim0), wrap(x, dim1)
-    if x.layout in (sparse_csr, sparse_csc) and x.dim() == 2 and dim0 != dim1:
+    if not x.is_sparse and x.dim() == 2 and dim0 != dim1:
         return transposed(x)
     order = list(range(x.dim()))
     order[dim0], order[dim1] = dim1, dim0
@@ -54,7 +53,7 @@ def permute(func, x, dims):
         raise RuntimeError(f"permute: {tuple(dims)} is no order of the {x.dim()} dimensions")
     if order == list(range(x.dim())):
         return x.alias()
-    if x.layout in (sparse_csr, sparse_csc) and x.dim() == 2:
+    if not x.is_sparse and x.dim() == 2:
         return transposed(x)
     coo = coo_of(x)
     n, held = coo.sparse_dim(), coo._parts

@@ -250,6 +250,40 @@ def test_parts_that_pytorch_has_not(code, layout):
     np.testing.assert_allclose(x.grad.to_dense().numpy(), y.grad.numpy())
 
 
+@pytest.mark.parametrize("layout", ["sparse_bsr", "sparse_bsc"])
+@pytest.mark.parametrize("code", ["x.t()", "x.transpose(0, 1)", "x.mT", "x.adjoint()"])
+def test_the_transpose_of_blocks_has_transposed_blocks(layout, code):
+    torch = require_torch()
+    results = []
+    for package in (tensorlab, torch):
+        x = (
+            package.arange(8.0)
+            .view(2, 4)
+            .to_sparse(layout=getattr(package, layout), blocksize=(1, 2))
+        )
+        results.append(run(package, code, x=x))
+    assert_same(*results)
+    assert tuple(results[0].values().shape) == tuple(results[1].values().shape)
+
+
+def test_blocks_become_smaller_where_they_no_longer_fit():
+    x = tensorlab.arange(8.0).view(2, 4).to_sparse_bsr((2, 2))
+    assert x.narrow(1, 0, 3).blocksize() == (2, 1)
+    assert x.sum(0, keepdim=True).blocksize() == (1, 2)
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])
+def test_a_product_holds_elements_that_add_up_to_0(layout):
+    torch = require_torch()
+    results = []
+    for package in (tensorlab, torch):
+        kind = getattr(package, layout)
+        x = package.tensor([[1.0, -1.0], [0.0, 2.0]]).to_sparse(layout=kind)
+        results.append(x @ package.tensor([[1.0, 0.0], [1.0, 3.0]]).to_sparse(layout=kind))
+    assert_same(*results)
+    assert results[0]._nnz() == results[1]._nnz() == 4
+
+
 def test_in_place():
     torch = require_torch()
     for package in (tensorlab, torch):
