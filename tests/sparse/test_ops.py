@@ -465,15 +465,17 @@ def test_products_that_do_not_fit():
 
 # ---------------------------------------------------------------- PyTorch's samples
 SAMPLED = [
-    (name, layout)
+    (name, layout, dtype)
     for name in ("mul", "sum", "zeros_like")
     for layout in LAYOUTS
+    for dtype in ("float32", "int64", "bool")
     if (name, layout) != ("zeros_like", "sparse_coo")  # PyTorch has no samples
+    if (name, dtype) in (("mul", "float32"), ("sum", dtype), ("zeros_like", dtype))
 ]
+LARGE = 10_000  # elements; PyTorch's samples of mul have a million
 
 
-@pytest.mark.parametrize(("name", "layout"), SAMPLED)
-@pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
+@pytest.mark.parametrize(("name", "layout", "dtype"), SAMPLED)
 def test_pytorchs_own_samples(name, layout, dtype):
     torch = require_torch()
     from torch.testing._internal.common_methods_invocations import op_db
@@ -487,6 +489,8 @@ def test_pytorchs_own_samples(name, layout, dtype):
     )
     compared = 0
     for sample in found:
+        if sample.input.numel() > LARGE:
+            continue
         try:
             wanted = op(sample.input, *sample.args, **sample.kwargs)
         except (RuntimeError, TypeError):
