@@ -96,15 +96,15 @@ cdef inline lanes where_same(lanes x, lanes y, lanes a, lanes b) noexcept nogil:
 cdef inline lanes absolute(lanes x) noexcept nogil:
     return where_more(x, -x, x, -x)
 
-cdef inline double lane(lanes* x, ssize l) noexcept nogil:
-    """The number in lane l."""
+cdef inline double lane(lanes* x, ssize slot) noexcept nogil:
+    """The number in lane slot."""
     if lanes is floats:
-        return (<float*>x)[l]
+        return (<float*>x)[slot]
     else:
-        return (<double*>x)[l]
+        return (<double*>x)[slot]
 
-cdef inline void set_lane(lanes* x, ssize l, double number) noexcept nogil:
+cdef inline void set_lane(lanes* x, ssize slot, double number) noexcept nogil:
     if lanes is floats:
-        (<float*>x)[l] = <float>number
+        (<float*>x)[slot] = <float>number
     else:
-        (<double*>x)[l] = number
+        (<double*>x)[slot] = number

@@ -100,7 +100,7 @@ def cholesky_ex_derivative(grads, L, upper):
     return solve_triangular(L, inner, upper=False, left=False)
 
 def mirrored(x):
-    """The Hermitian matrices with this lower triangle. A diagonal that isn't real becomes so: L's is, and so has no more to say."""
+    """The Hermitian matrices with the lower triangle of x, and the real part of its diagonal."""
     below = x.tril(-1)
     diagonal = x.diagonal(0, -2, -1)
     return below + adjoint(below) + (diagonal.real if x.is_complex() else diagonal).diag_embed()

@@ -188,7 +188,7 @@ def slogdet_kernel(TensorBase sign, TensorBase logabsdet, TensorBase LU, TensorB
 
 @SLOGDET.derivative("A")
 def slogdet_derivative(grads, A, sign, LU, pivots):
-    """(grad of the logarithm + i Im(grad of the sign * conj(sign))) A^-H. The sign of a real determinant has a derivative of 0."""
+    """(grad_log + i Im(grad_sign * conj(sign))) A^-H. The sign of a real determinant has a derivative of 0."""
     grad_sign, grad_log = grads[0], grads[1]
     scale = grad_log
     if A.is_complex() and grad_sign is not None:

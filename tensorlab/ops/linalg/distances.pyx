@@ -1,7 +1,7 @@
 """Distances of the rows of one matrix from the rows of another, without the differences of all pairs in memory.
 
-The rows of the second matrix are laid out column after column, so that a vector holds one feature of several of them. Then a feature
-of a row of the first matrix is subtracted from all lanes at once, and the sums of a tile of pairs grow in registers.
+The rows of the second matrix are laid out column after column, so that a vector holds one feature of several of them. Then it
+is subtracted at once from a feature of a row of the first matrix, and the sums of a tile of pairs grow in registers.
 """
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy

@@ -72,7 +72,11 @@ cdef void find_one(Job* job, ssize i, char* parts, void* work, int* lwork, int* 
 
 
 cdef void unpack(real* parts, int n, real* values, real* vectors) noexcept nogil:
-    """Eigenvalues that aren't real come in pairs with their conjugates; of their vectors, two columns are the parts of the first."""
+    """Eigenvalues that aren't real come in pairs with their conjugates, next to each other.
+
+    Of the vectors of a pair, which are conjugates, too, one column holds the real part of the first, and the next column its
+    imaginary part.
+    """
     cdef real* packed = parts + 2 * n
     cdef int i, j = 0
     for j in range(n):

@@ -150,7 +150,7 @@ cdef int check_pivots(TensorBase pivots, ssize rows) except -1:
 
 
 cdef Op LDL_SOLVE = Op("linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor",
-                   checks_values=True, holomorphic=False)
+                       checks_values=True, holomorphic=False)
 
 @LDL_SOLVE.infer
 def ldl_solve_infer(TensorBase LD, TensorBase pivots, TensorBase B, hermitian):

@@ -8,14 +8,14 @@ from tensorlab._core.dispatch.out_argument cimport store_outs
 from tensorlab._core.dtypes cimport INT32, real_dtype
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops.iterator cimport copy_into
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, result_beside
+from tensorlab._core.tensor cimport TensorBase, empty_beside
 from tensorlab.ops.linalg.lapack_library cimport (
     C, GELS, GELSD, GELSS, GELSY, complex_gelsd_function, complex_gelss_function, complex_gelsy_function,
     gels_function, gelsd_function, gelss_function, gelsy_function, lapack
 )
 from tensorlab.ops.linalg.matrix_batches cimport (
     Job, add_matrices, batch_beside, check_alike, check_matrix, columns_copy, columns_result,
-    expanded, first_failure, matrix_at, real_size, run_job, start_job, work_size
+    first_failure, matrix_at, real_size, run_job, start_job, work_size
 )
 
 from tensorlab import return_types
@@ -169,14 +169,15 @@ def lstsq(TensorBase A not None, TensorBase B not None, rcond=None, *, driver=No
     A : Tensor, shape (*, m, n)
     B : Tensor, shape (*, m, k), or (*, m)
     rcond : float, the part of the largest singular value under which one counts as 0; eps * max(m, n) unless given
-    driver : "gelsy" (None): QR with exchanges of columns, for any rank; "gels": QR, for matrices of full rank; "gelsd" and "gelss":
-        by singular values, for any rank
+    driver : "gelsy" (None): QR with exchanges of columns, for any rank; "gels": QR, for matrices of full rank; "gelsd" and
+        "gelss": by singular values, for any rank
 
     Returns
     -------
     (solution, residuals, rank, singular_values)
         solution : (*, n, k), or (*, n)
-        residuals : (*, k), the sums of squares of A @ X - B, if m > n and all matrices have full rank; else empty, as with "gelsy"
+        residuals : (*, k), the sums of squares of A @ X - B, if m > n and all matrices have full rank; else empty, as with
+            "gelsy"
         rank : int64, (*); empty with "gels"
         singular_values : (*, min(m, n)) with "gelsd" and "gelss", else empty
 

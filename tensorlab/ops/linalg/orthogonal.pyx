@@ -10,12 +10,12 @@ from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.out_argument cimport store_out, store_outs
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops.iterator cimport copy_into, plain, put_back
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, memory_of, result_beside
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, result_beside
 from tensorlab.ops.linalg.lapack_library cimport (
     C, GEQRF, ORGQR, ORMQR, geqrf_function, lapack, orgqr_function, ormqr_function
 )
 from tensorlab.ops.linalg.matrix_batches cimport (
-    Job, add_matrices, batch_beside, check_alike, check_matrix, columns_copy, columns_for, columns_of,
+    Job, add_matrices, batch_beside, check_alike, check_matrix, columns_copy, columns_for,
     matrices_beside, matrix_at, plain_for, run_job, start_job
 )
 
@@ -122,7 +122,7 @@ cdef int multiply(TensorBase columns, TensorBase tau) except -1:
 cdef int check_reflections(str where, TensorBase x, TensorBase tau) except -1:
     check_matrix(where, x, "input")
     check_alike(where, x, tau, "input", "tau")
-    cdef ssize m = x.sizes[x.ndim_ - 2], n = x.sizes[x.ndim_ - 1]
+    cdef ssize n = x.sizes[x.ndim_ - 1]
     cdef int i
     cdef bint is_right = tau.ndim_ == x.ndim_ - 1
     if is_right:
@@ -327,7 +327,7 @@ def qr_infer(TensorBase A, mode):
 @QR.kernel
 def qr_kernel(TensorBase Q, TensorBase R, TensorBase A, mode):
     """R is the upper triangle of what geqrf leaves, and Q is made of the rest."""
-    cdef TensorBase work = columns_copy(A), target, part
+    cdef TensorBase work = columns_copy(A), target
     cdef ssize m = A.sizes[A.ndim_ - 2], n = A.sizes[A.ndim_ - 1], rows = R.sizes[R.ndim_ - 2], k
     cdef TensorBase tau = batch_beside(A, A.dtype_, 1, min(m, n))
     tau = empty_beside(A, A.dtype_, tau.ndim_, tau.sizes)

@@ -33,7 +33,7 @@ cdef enum:
 
 cdef void in_lanes(lanes_function function, range_body rest, Job* job, ssize begin, ssize end) noexcept nogil:
     """Let the function work on real square matrices that are small and many, and `rest`, which calls LAPACK, on all others."""
-    cdef ssize side = max(job.n, job.k), first = begin, count, width = sizeof(floats) // job.size, l
+    cdef ssize side = max(job.n, job.k), first = begin, count, width = sizeof(floats) // job.size, slot
     cdef char* memory = NULL
     cdef unsigned int left_out
     if job.column < C and end - begin >= FEW and 1 <= job.n <= LARGEST and job.m == job.n and side <= 2 * LARGEST:
@@ -44,9 +44,9 @@ cdef void in_lanes(lanes_function function, range_body rest, Job* job, ssize beg
     while first < end:
         count = min(width, end - first)
         left_out = function(job, first, count, memory + (64 - <size_t>memory % 64))     # SIMD likes addresses by 64
-        for l in range(count):
-            if left_out >> l & 1:
-                rest(job, first + l, first + l + 1)
+        for slot in range(count):
+            if left_out >> slot & 1:
+                rest(job, first + slot, first + slot + 1)
         first += width
     free(memory)
 
@@ -55,75 +55,75 @@ cdef void in_lanes(lanes_function function, range_body rest, Job* job, ssize beg
 cdef unsigned int lanes_with_nan(lanes* x, ssize count) noexcept nogil:
     """A bit for each lane that holds nan."""
     cdef unsigned int bits = 0
-    cdef ssize l
-    for l in range(count):
-        if lane(x, l) != lane(x, l):
-            bits |= <unsigned int>1 << l
+    cdef ssize slot
+    for slot in range(count):
+        if lane(x, slot) != lane(x, slot):
+            bits |= <unsigned int>1 << slot
     return bits
 
 
 # ---------------------------------------------------------------- in and out
 cdef void load(lanes* out, Job* job, int tensor, ssize first, ssize count, ssize elements) noexcept nogil:
-    """Element e of matrix `first` + l goes to lane l of vector e; lanes from `count` on repeat the first matrix."""
-    cdef ssize e = 0, l, whole = 0, width = sizeof(lanes) // job.size, step = job.steps[tensor] // job.size
+    """Element e of matrix `first` + slot goes to lane slot of vector e; lanes from `count` on repeat the first matrix."""
+    cdef ssize e = 0, slot, whole = 0, width = sizeof(lanes) // job.size, step = job.steps[tensor] // job.size
     cdef char* x = matrix_at(job, tensor, first)
     if lanes is floats:
         if count == width and width % 8 == 0:
             whole = elements // 8 * 8
             for e in range(0, whole, 8):
-                for l in range(0, width, 8):
-                    tl_transpose_4(<int32_t*>out + e * width + l, width, <int32_t*>x + l * step + e, step)
-        for l in range(width):
+                for slot in range(0, width, 8):
+                    tl_transpose_4(<int32_t*>out + e * width + slot, width, <int32_t*>x + slot * step + e, step)
+        for slot in range(width):
             for e in range(whole, elements):
-                (<float*>out)[e * width + l] = (<float*>x)[(l if l < count else 0) * step + e]
+                (<float*>out)[e * width + slot] = (<float*>x)[(slot if slot < count else 0) * step + e]
     else:
         if count == width and width % 4 == 0:
             whole = elements // 4 * 4
             for e in range(0, whole, 4):
-                for l in range(0, width, 4):
-                    tl_transpose_8(<int64_t*>out + e * width + l, width, <int64_t*>x + l * step + e, step)
-        for l in range(width):
+                for slot in range(0, width, 4):
+                    tl_transpose_8(<int64_t*>out + e * width + slot, width, <int64_t*>x + slot * step + e, step)
+        for slot in range(width):
             for e in range(whole, elements):
-                (<double*>out)[e * width + l] = (<double*>x)[(l if l < count else 0) * step + e]
+                (<double*>out)[e * width + slot] = (<double*>x)[(slot if slot < count else 0) * step + e]
 
 
 cdef void store(lanes* x, Job* job, int tensor, ssize first, ssize count, ssize elements, unsigned int left_out) noexcept nogil:
     """The reverse, without the lanes that are left out."""
-    cdef ssize e = 0, l, whole = 0, width = sizeof(lanes) // job.size, step = job.steps[tensor] // job.size
+    cdef ssize e = 0, slot, whole = 0, width = sizeof(lanes) // job.size, step = job.steps[tensor] // job.size
     cdef char* out = matrix_at(job, tensor, first)
     if lanes is floats:
         if count == width and width % 8 == 0 and left_out == 0:
             whole = elements // 8 * 8
             for e in range(0, whole, 8):
-                for l in range(0, width, 8):
-                    tl_transpose_4(<int32_t*>out + l * step + e, step, <int32_t*>x + e * width + l, width)
-        for l in range(count):
-            if not left_out >> l & 1:
+                for slot in range(0, width, 8):
+                    tl_transpose_4(<int32_t*>out + slot * step + e, step, <int32_t*>x + e * width + slot, width)
+        for slot in range(count):
+            if not left_out >> slot & 1:
                 for e in range(whole, elements):
-                    (<float*>out)[l * step + e] = (<float*>x)[e * width + l]
+                    (<float*>out)[slot * step + e] = (<float*>x)[e * width + slot]
     else:
         if count == width and width % 4 == 0 and left_out == 0:
             whole = elements // 4 * 4
             for e in range(0, whole, 4):
-                for l in range(0, width, 4):
-                    tl_transpose_8(<int64_t*>out + l * step + e, step, <int64_t*>x + e * width + l, width)
-        for l in range(count):
-            if not left_out >> l & 1:
+                for slot in range(0, width, 4):
+                    tl_transpose_8(<int64_t*>out + slot * step + e, step, <int64_t*>x + e * width + slot, width)
+        for slot in range(count):
+            if not left_out >> slot & 1:
                 for e in range(whole, elements):
-                    (<double*>out)[l * step + e] = (<double*>x)[e * width + l]
+                    (<double*>out)[slot * step + e] = (<double*>x)[e * width + slot]
 
 
 cdef void store_info(Job* job, int tensor, ssize first, ssize count) noexcept nogil:
     """0, for success. LAPACK overwrites it for the lanes that are left out."""
-    cdef ssize l
-    for l in range(count):
-        (<int32_t*>matrix_at(job, tensor, first + l))[0] = 0
+    cdef ssize slot
+    for slot in range(count):
+        (<int32_t*>matrix_at(job, tensor, first + slot))[0] = 0
 
 
 # ---------------------------------------------------------------- LU
 cdef unsigned int lu(lanes* a, lanes* pivots, int n, ssize count) noexcept nogil:
     """L and U in place; of each column the row of its pivot."""
-    cdef lanes best, size, row, top, inverse, x, checks = all_of(0, a)
+    cdef lanes best, size, row, top, inverse, checks = all_of(0, a)
     cdef lanes* column
     cdef lanes* other
     cdef int i, j, k
@@ -186,11 +186,11 @@ cdef void store_pivots(Job* job, lanes* pivots, ssize first, ssize count) noexce
     """Tensor 1: the rows, counted from 1."""
     cdef int32_t* rows
     cdef int k
-    cdef ssize l
-    for l in range(count):
-        rows = <int32_t*>matrix_at(job, 1, first + l)
+    cdef ssize slot
+    for slot in range(count):
+        rows = <int32_t*>matrix_at(job, 1, first + slot)
         for k in range(job.n):
-            rows[k] = <int32_t>lane(pivots + k, l) + 1
+            rows[k] = <int32_t>lane(pivots + k, slot) + 1
 
 
 cdef unsigned int factor_as(Job* job, ssize first, ssize count, lanes* a) noexcept nogil:
@@ -215,15 +215,15 @@ cdef unsigned int solve_as(Job* job, ssize first, ssize count, lanes* a) noexcep
     cdef lanes* pivots = a + n * n
     cdef lanes* inverses = pivots + n
     cdef lanes* b = inverses + n
-    cdef ssize l, width = sizeof(lanes) // job.size
+    cdef ssize slot, width = sizeof(lanes) // job.size
     cdef unsigned int left_out
     cdef int32_t* rows
     load(a, job, 0, first, count, n * n)
     load(b, job, 2, first, count, n * job.k)
-    for l in range(width):
-        rows = <int32_t*>matrix_at(job, 1, first + (l if l < count else 0))
+    for slot in range(width):
+        rows = <int32_t*>matrix_at(job, 1, first + (slot if slot < count else 0))
         for k in range(n):
-            set_lane(pivots + k, l, rows[k] - 1)
+            set_lane(pivots + k, slot, rows[k] - 1)
     left_out = solve_lu(a, pivots, n, b, job.k, inverses, count)
     store(b, job, 2, first, count, n * job.k, left_out)
     return left_out
@@ -353,14 +353,14 @@ cdef unsigned int not_diagonal(lanes* a, int n, ssize count) noexcept nogil:
     cdef double eps = 1.2e-7 if lanes is floats else 2.2e-16
     cdef unsigned int bits = 0
     cdef int i, j
-    cdef ssize l
+    cdef ssize slot
     for j in range(n):
         inside = inside + absolute(a[j * n + j])
         for i in range(j + 1, n):
             outside = outside + absolute(a[j * n + i])
-    for l in range(count):
-        if not (lane(&outside, l) <= eps / 4 * lane(&inside, l) and lane(&inside, l) - lane(&inside, l) == 0):
-            bits |= <unsigned int>1 << l
+    for slot in range(count):
+        if not (lane(&outside, slot) <= eps / 4 * lane(&inside, slot) and lane(&inside, slot) - lane(&inside, slot) == 0):
+            bits |= <unsigned int>1 << slot
     return bits
 
 
@@ -369,7 +369,7 @@ cdef unsigned int eigen_as(Job* job, ssize first, ssize count, lanes* a) noexcep
     cdef bint with_vectors = job.flags[0] == b"V"
     cdef lanes* v = a + n * n
     cdef unsigned int left_out
-    cdef ssize l
+    cdef ssize slot
     load(a, job, 0, first, count, n * n)
     keep_triangle(a, n, job.flags[1] == b"U", False)
     for i in range(n * n):
@@ -380,33 +380,33 @@ cdef unsigned int eigen_as(Job* job, ssize first, ssize count, lanes* a) noexcep
         left_out = not_diagonal(a, n, count)
         sweeps += 1
     store_info(job, 2, first, count)
-    for l in range(count):
-        if not left_out >> l & 1:
-            store_eigen(job, a, v, first, l, with_vectors)
+    for slot in range(count):
+        if not left_out >> slot & 1:
+            store_eigen(job, a, v, first, slot, with_vectors)
     return left_out
 
 
-cdef void store_eigen(Job* job, lanes* a, lanes* v, ssize first, ssize l, bint with_vectors) noexcept nogil:
+cdef void store_eigen(Job* job, lanes* a, lanes* v, ssize first, ssize slot, bint with_vectors) noexcept nogil:
     """One lane, in ascending order."""
     cdef int n = job.n, i, j
     cdef int[LARGEST] order
-    cdef lanes* values = <lanes*>matrix_at(job, 1, first + l)
-    cdef lanes* vectors = <lanes*>matrix_at(job, 0, first + l)
-    sort_lane(a, n + 1, l, n, True, order)
+    cdef lanes* values = <lanes*>matrix_at(job, 1, first + slot)
+    cdef lanes* vectors = <lanes*>matrix_at(job, 0, first + slot)
+    sort_lane(a, n + 1, slot, n, True, order)
     for j in range(n):
-        set_lane(values, j, lane(a + order[j] * (n + 1), l))
+        set_lane(values, j, lane(a + order[j] * (n + 1), slot))
         for i in range(n if with_vectors else 0):
-            set_lane(vectors, j * n + i, lane(v + order[j] * n + i, l))
+            set_lane(vectors, j * n + i, lane(v + order[j] * n + i, slot))
 
 
-cdef void sort_lane(lanes* x, int step, ssize l, int n, bint ascending, int* order) noexcept nogil:
+cdef void sort_lane(lanes* x, int step, ssize slot, int n, bint ascending, int* order) noexcept nogil:
     """Where the smallest or largest of n numbers of a lane is, the next, and so on."""
     cdef int i, j
     cdef double number, sign = 1 if ascending else -1
     for j in range(n):
-        number = sign * lane(x + j * step, l)
+        number = sign * lane(x + j * step, slot)
         i = j
-        while i > 0 and sign * lane(x + order[i - 1] * step, l) > number:
+        while i > 0 and sign * lane(x + order[i - 1] * step, slot) > number:
             order[i] = order[i - 1]
             i -= 1
         order[i] = j
@@ -453,12 +453,12 @@ cdef lanes powers_of_two(lanes* a, ssize elements, ssize width) noexcept nogil:
     """Such that the largest element of each lane, divided by its power, is between 0.5 and 1: the squares stay in range."""
     cdef lanes largest = all_of(0, a), powers
     cdef int exponent
-    cdef ssize e, l
+    cdef ssize e, slot
     for e in range(elements):
         largest = where_more(absolute(a[e]), largest, absolute(a[e]), largest)
-    for l in range(width):
-        frexp(lane(&largest, l), &exponent)
-        set_lane(&powers, l, ldexp(1, exponent))
+    for slot in range(width):
+        frexp(lane(&largest, slot), &exponent)
+        set_lane(&powers, slot, ldexp(1, exponent))
     return powers
 
 
@@ -470,7 +470,7 @@ cdef unsigned int singular_as(Job* job, ssize first, ssize count, lanes* a) noex
     cdef lanes* lengths = v + n * n
     cdef lanes powers, moved
     cdef unsigned int left_out = 1
-    cdef ssize l
+    cdef ssize slot
     load(a, job, 0, first, count, n * n)
     powers = powers_of_two(a, n * n, sizeof(lanes) // job.size)
     for i in range(n * n):
@@ -479,8 +479,8 @@ cdef unsigned int singular_as(Job* job, ssize first, ssize count, lanes* a) noex
     while left_out != 0 and sweeps < SWEEPS:
         moved = sweep_columns(a, v, n, with_vectors)
         left_out = 0
-        for l in range(count):
-            left_out |= <unsigned int>(lane(&moved, l) != 0) << l
+        for slot in range(count):
+            left_out |= <unsigned int>(lane(&moved, slot) != 0) << slot
         sweeps += 1
     for j in range(n):
         lengths[j] = all_of(0, a)
@@ -489,9 +489,9 @@ cdef unsigned int singular_as(Job* job, ssize first, ssize count, lanes* a) noex
         lengths[j] = root(lengths[j])
     left_out |= nearly_singular(lengths, n, count)
     store_info(job, 2, first, count)
-    for l in range(count):
-        if not left_out >> l & 1:
-            store_singular(job, a, v, lengths, lane(&powers, l), first, l, with_vectors)
+    for slot in range(count):
+        if not left_out >> slot & 1:
+            store_singular(job, a, v, lengths, lane(&powers, slot), first, slot, with_vectors)
     return left_out
 
 
@@ -499,36 +499,36 @@ cdef unsigned int nearly_singular(lanes* lengths, int n, ssize count) noexcept n
     """A bit for each lane in which a column is so short that it has no direction any more, or isn't finite."""
     cdef double eps = 1.2e-7 if lanes is floats else 2.2e-16, least, total
     cdef unsigned int bits = 0
-    cdef ssize l
+    cdef ssize slot
     cdef int j
-    for l in range(count):
-        least, total = lane(lengths, l), 0
+    for slot in range(count):
+        least, total = lane(lengths, slot), 0
         for j in range(n):
-            least, total = min(least, lane(lengths + j, l)), total + lane(lengths + j, l)
+            least, total = min(least, lane(lengths + j, slot)), total + lane(lengths + j, slot)
         if not (least > 64 * eps * total and total - total == 0):
-            bits |= <unsigned int>1 << l
+            bits |= <unsigned int>1 << slot
     return bits
 
 
-cdef void store_singular(Job* job, lanes* a, lanes* v, lanes* lengths, double power, ssize first, ssize l,
+cdef void store_singular(Job* job, lanes* a, lanes* v, lanes* lengths, double power, ssize first, ssize slot,
                          bint with_vectors) noexcept nogil:
     """One lane, in descending order. Tensors 1, 3 and 4: S, U and V^H."""
     cdef int n = job.n, i, j, k
     cdef int[LARGEST] order
-    cdef lanes* values = <lanes*>matrix_at(job, 1, first + l)
+    cdef lanes* values = <lanes*>matrix_at(job, 1, first + slot)
     cdef lanes* left
     cdef lanes* right
-    sort_lane(lengths, 1, l, n, False, order)
+    sort_lane(lengths, 1, slot, n, False, order)
     for j in range(n):
-        set_lane(values, j, lane(lengths + order[j], l) * power)
+        set_lane(values, j, lane(lengths + order[j], slot) * power)
     if not with_vectors:
         return
-    left, right = <lanes*>matrix_at(job, 3, first + l), <lanes*>matrix_at(job, 4, first + l)
+    left, right = <lanes*>matrix_at(job, 3, first + slot), <lanes*>matrix_at(job, 4, first + slot)
     for j in range(n):
         k = order[j]
         for i in range(n):
-            set_lane(left, j * n + i, lane(a + k * n + i, l) / lane(lengths + k, l))
-            set_lane(right, i * n + j, lane(v + k * n + i, l))
+            set_lane(left, j * n + i, lane(a + k * n + i, slot) / lane(lengths + k, slot))
+            set_lane(right, i * n + j, lane(v + k * n + i, slot))
 
 
 cdef unsigned int singular_lanes(Job* job, ssize first, ssize count, void* space) noexcept nogil:

@@ -5,7 +5,6 @@ does. A function of the vectors only has a derivative if it doesn't depend on th
 formulas divide by 0: the gradient is inf or nan then, as in PyTorch. Functions of the values alone have no such trouble.
 """
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
 
 from tensorlab._core.dispatch.dispatch cimport run_3, run_4
 from tensorlab._core.dispatch.op cimport Op
@@ -16,7 +15,7 @@ from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops.iterator cimport copy_into, put_back
 from tensorlab._core.tensor cimport TensorBase, empty_beside, result_beside
 from tensorlab.ops.linalg.lapack_library cimport (
-    C, COLUMNS, GESDD, SYEVD, complex_gesdd_function, gesdd_function, heevd_function, lapack, syevd_function
+    C, GESDD, SYEVD, complex_gesdd_function, gesdd_function, heevd_function, lapack, syevd_function
 )
 from tensorlab.ops.linalg.matrix_batches cimport (
     Job, add_matrices, batch_beside, check_matrix, check_square, columns_copy, columns_for, first_failure,
@@ -121,8 +120,9 @@ def check_phases(where, turned):
     if turned.is_complex() and turned.device.type != "meta":
         phases = turned.detach().diagonal(0, -2, -1).imag
         if not phases.allclose(phases.new_zeros(()), 1e-2, 1e-2):
-            raise GradientError(f"{where}: the loss depends on the phases of the complex vectors, each of which may be multiplied by "
-                                f"exp(i phi), so it has no derivative; let it depend on abs() of their elements, for example")
+            raise GradientError(f"{where}: the loss depends on the phases of the complex vectors, each of which may be "
+                                f"multiplied by exp(i phi), so it has no derivative; let it depend on abs() of their "
+                                f"elements, for example")
 
 def divided_by_gaps(x, values):
     """x_ij / (values_j - values_i), with zeros on the diagonal."""
@@ -205,7 +205,8 @@ cdef void decompose_by_lapack(void* context, ssize begin, ssize end) noexcept no
     free(iwork)
 
 
-cdef void decompose(Job* job, ssize i, int ld, int ldvh, void* work, int* lwork, void* rwork, int* iwork, int* info) noexcept nogil:
+cdef void decompose(Job* job, ssize i, int ld, int ldvh, void* work, int* lwork, void* rwork, int* iwork,
+                    int* info) noexcept nogil:
     cdef int ldu = max(1, job.m)
     cdef void* u = NULL if job.flags[0] == b"N" else matrix_at(job, 3, i)
     cdef void* vh = NULL if job.flags[0] == b"N" else matrix_at(job, 4, i)
