@@ -130,6 +130,7 @@ FULL_NAMES = {
     "int": "builtins.int",
     "float": "builtins.float",
     "bool": "builtins.bool",
+    "complex": "builtins.complex",
     "type": "builtins.type",
     "dtype": "_dtype",
     "device": "_device",

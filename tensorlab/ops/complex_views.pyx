@@ -68,7 +68,8 @@ def view_as_complex_infer(TensorBase x):
                                     f"be even, so that each number begins where one of two parts does; say .contiguous() first")
         sizes[i], strides[i] = x.sizes[i], x.strides[i] // 2
     if (x.data_ - x.storage_.address) % (2 * item_size[x.dtype_]):
-        raise MemoryLayoutError(f"view_as_complex: the storage_offset is {x.storage_offset()}; it must be even; say .clone() first")
+        raise MemoryLayoutError(f"view_as_complex: the storage_offset is {x.storage_offset()}; it must be even; say "
+                                f".clone() first")
     out = alias_as(x, last, sizes, strides, x.data_)
     out.dtype_ = complex_dtype(x.dtype_)
     return out

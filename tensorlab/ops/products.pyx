@@ -5,7 +5,8 @@ from tensorlab._core.dispatch.dispatch cimport run_3, run_4
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.out_argument cimport NO_DERIVATIVE, dtype_or_that_of, store_out
 from tensorlab._core.dtypes cimport (
-    BOOL, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT64, NUM_DTYPES, UINT8, complex64, complex128, dtype_code, kernel_dtype, sum_dtype
+    BOOL, COMPLEX128, COMPLEX64, FLOAT32, FLOAT64, INT64, NUM_DTYPES, UINT8, complex128,
+    complex64, dtype_code, kernel_dtype, sum_dtype
 )
 from tensorlab._core.graph.graph cimport dim_of, ndim_of
 from tensorlab._core.layout cimport plain_ints, ssize

@@ -11,8 +11,8 @@ from tensorlab._core.dispatch.out_argument cimport (
     CASTS, NO_PARTIAL_OVERLAP, dtype_or_that_of, store_out
 )
 from tensorlab._core.dtypes cimport (
-    BOOL, COMPLEX, COMPLEX128, COMPLEX64, FLOAT32, FLOAT64, FLOATING, INEXACT, INT16, INT32,
-    INT64, INT8, INTEGRAL, NUMBER, NUM_DTYPES, ORDERED, UINT8, complex128, complex64,
+    BOOL, COMPLEX, COMPLEX128, COMPLEX64, FLOAT32, FLOAT64, INEXACT, INT16, INT32,
+    INT64, INT8, NUMBER, NUM_DTYPES, ORDERED, UINT8, complex128, complex64,
     complex_number, dtype_code, dtype_object, is_double, is_in, kernel_dtype, number, real,
     real_dtype, sum_dtype
 )

@@ -15,7 +15,7 @@ from tensorlab._core.device import check_device
 from tensorlab._core.device import strided as strided_layout
 from tensorlab._core.interop.arrays import from_numpy
 from tensorlab._core.state.devices import accelerator_name
-from tensorlab.errors import DeviceError, UnsupportedDType
+from tensorlab.errors import DeviceError
 
 
 # ---------------------------------------------------------------- of what kind

@@ -16,7 +16,7 @@ from tensorlab._core.dispatch.out_argument cimport NO_PARTIAL_OVERLAP, OTHERS_AP
 from tensorlab._core.dtypes cimport (
     BOOL, COMPLEX128, COMPLEX64, FLOAT32, FLOAT64, FLOATING, INT16, INT32, INT64, INT8,
     NUM_DTYPES, ORDERED, UINT8, complex128, complex64, dtype_object, inexact, is_in,
-    kernel_dtype, number, summand
+    kernel_dtype, summand
 )
 from tensorlab._core.graph.graph cimport dim_of
 from tensorlab._core.layout cimport shape_text, ssize
@@ -44,11 +44,12 @@ cdef enum:
 cdef inline summand combined(summand so_far, summand value, int kind) noexcept nogil:
     if summand is complex64 or summand is complex128:       # which have no largest
         return so_far * value
-    elif kind == PROD:
-        return so_far * value
-    if kind == AMAX:
-        return value if value > so_far or value != value else so_far
-    return value if value < so_far or value != value else so_far
+    else:
+        if kind == PROD:
+            return so_far * value
+        if kind == AMAX:
+            return value if value > so_far or value != value else so_far
+        return value if value < so_far or value != value else so_far
 
 
 cdef inline bint reduce_loop(summand* x, const int64_t* index, summand* flat, ssize n, ssize x_stride, ssize index_stride,
@@ -64,18 +65,18 @@ cdef inline bint reduce_loop(summand* x, const int64_t* index, summand* flat, ss
     return True
 
 
-cdef bint prod_loop(summand* x, const int64_t* index, summand* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
-                    ssize dim_stride, ssize bound) noexcept nogil:
+cdef bint prod_loop(summand* x, const int64_t* index, summand* flat, ssize n, ssize x_stride, ssize index_stride,
+                    ssize flat_stride, ssize dim_stride, ssize bound) noexcept nogil:
     return reduce_loop(x, index, flat, n, x_stride, index_stride, flat_stride, dim_stride, bound, PROD)
 
 
-cdef bint amax_loop(summand* x, const int64_t* index, summand* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
-                    ssize dim_stride, ssize bound) noexcept nogil:
+cdef bint amax_loop(summand* x, const int64_t* index, summand* flat, ssize n, ssize x_stride, ssize index_stride,
+                    ssize flat_stride, ssize dim_stride, ssize bound) noexcept nogil:
     return reduce_loop(x, index, flat, n, x_stride, index_stride, flat_stride, dim_stride, bound, AMAX)
 
 
-cdef bint amin_loop(summand* x, const int64_t* index, summand* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
-                    ssize dim_stride, ssize bound) noexcept nogil:
+cdef bint amin_loop(summand* x, const int64_t* index, summand* flat, ssize n, ssize x_stride, ssize index_stride,
+                    ssize flat_stride, ssize dim_stride, ssize bound) noexcept nogil:
     return reduce_loop(x, index, flat, n, x_stride, index_stride, flat_stride, dim_stride, bound, AMIN)
 
 

@@ -132,7 +132,8 @@ cdef void gemm(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, doubl
     blas_form(a, &flag_a, &stride_a)
     blas_form(b, &flag_b, &stride_b)
     stride_out = <int>max(out.row_stride, n, 1)
-    multiply_by(&flag_b, &flag_a, &n, &m, &k, &factor, b.data, &stride_b, a.data, &stride_a, &keep, out.data, &stride_out)
+    multiply_by(&flag_b, &flag_a, &n, &m, &k, &factor, b.data, &stride_b, a.data, &stride_a,
+                &keep, out.data, &stride_out)
 
 
 cdef void gemv(int dtype, char* out, ssize out_stride, Matrix* a, char* x, ssize x_stride, double alpha,

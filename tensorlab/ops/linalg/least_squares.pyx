@@ -114,7 +114,8 @@ def lstsq_infer(TensorBase A, TensorBase B, rcond, driver):
     check_alike("linalg.lstsq", A, B, "A", "B")
     m, n = A.sizes[A.ndim_ - 2], A.sizes[A.ndim_ - 1]
     if B.ndim_ != A.ndim_ or not same_numbers(A.ndim_ - 1, A.sizes, B.sizes):
-        raise ShapeError(f"linalg.lstsq: A has shape {tuple(A.shape)} and B {tuple(B.shape)}; all but the last size must be equal")
+        raise ShapeError(f"linalg.lstsq: A has shape {tuple(A.shape)} and B {tuple(B.shape)}; all but the last "
+                         f"size must be equal")
     for i in range(A.ndim_ - 2):
         sizes[i] = A.sizes[i]
     sizes[A.ndim_ - 2], sizes[A.ndim_ - 1] = max(m, n), B.sizes[B.ndim_ - 1]

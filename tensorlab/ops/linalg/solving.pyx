@@ -24,7 +24,7 @@ from tensorlab.ops.linalg.lapack_library cimport (
 from tensorlab.ops.linalg.matrices cimport flipped
 from tensorlab.ops.linalg.matrix_batches cimport (
     Job, add_matrices, batch_beside, batch_shape, check_alike, check_matrix, check_numbers, check_square,
-    columns_copy, columns_for, columns_of, columns_result, expanded, first_failure, matrices_beside,
+    columns_for, columns_of, columns_result, expanded, first_failure, matrices_beside,
     matrix_at, plain_for, run_job, start_job
 )
 from tensorlab.ops.linalg.small_matrices cimport factor_lanes, in_lanes, invert_lanes, solve_lanes
@@ -378,7 +378,7 @@ def lu(TensorBase A not None, *, bint pivot=True, out=None):
 
 # ---------------------------------------------------------------- lu_solve
 cdef Op LU_SOLVE = Op("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
-                  checks_values=True, holomorphic=False)
+                      checks_values=True, holomorphic=False)
 
 @LU_SOLVE.infer
 def lu_solve_infer(TensorBase LU, TensorBase pivots, TensorBase B, bint left, is_adjoint):
@@ -400,7 +400,7 @@ def lu_solve_kernel(TensorBase out, TensorBase LU, TensorBase pivots, TensorBase
 
 @LU_SOLVE.derivative("LU")
 def lu_solve_derivative_LU(grad, LU, pivots, out, left, adjoint_):
-    """With R = -U^-H grad out^H, and the adjoint of that for the adjoint: U gets triu(R), L gets tril(L^-H R U^H, -1)."""
+    """With R = -U^-H grad out^H (the adjoint has another R): U gets triu(R), L gets tril(L^-H R U^H, -1)."""
     if not left:                                        # X A = B says the same as A^H X^H = B^H
         grad, out, adjoint_ = adjoint(grad), adjoint(out), not adjoint_
     P, L, U = lu_unpack(LU, pivots)
@@ -432,7 +432,7 @@ cdef TensorBase system_result(str where, TensorBase A, TensorBase B, bint left, 
 
 
 def lu_solve(TensorBase LU not None, TensorBase pivots not None, TensorBase B not None, *, bint left=True,
-             adjoint=False, out=None):
+             adjoint=False, out=None):  # no-cython-lint
     """Solve A X = B with the factorisation of A that `linalg.lu_factor` returns.
 
     Parameters
