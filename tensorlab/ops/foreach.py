@@ -43,11 +43,11 @@ def check_tensors(where, tensors, name="self"):
         raise TypeError(
             f"{where}: argument {name!r} must be a list or tuple of Tensors, not {type(tensors).__name__}"
         )
-    for i, x in enumerate(tensors):
-        if not isinstance(x, TensorBase):
-            raise TypeError(
-                f"{where}: element {i} of {name!r} must be a Tensor, not {type(x).__name__}"
-            )
+    if not all(issubclass(kind, TensorBase) for kind in set(map(type, tensors))):
+        i = next(i for i, x in enumerate(tensors) if not isinstance(x, TensorBase))
+        raise TypeError(
+            f"{where}: element {i} of {name!r} must be a Tensor, not {type(tensors[i]).__name__}"
+        )
     if not tensors:
         raise ShapeError(f"{where}: the list of tensors is empty; give one at least")
 
@@ -100,9 +100,11 @@ def published_twice(make, name, *arguments):
 
 # ------------------------------------------------------------------------------ families
 def unary(where, method, suffix):
+    name = method + suffix
+
     def function(self):
         check_tensors(where, self)
-        results = tuple([getattr(x, method + suffix)() for x in self])
+        results = tuple([getattr(x, name)() for x in self])
         return self if suffix else results
 
     return function
@@ -120,6 +122,8 @@ def second_of(where, other, named):
 
 
 def binary(where, method, suffix):
+    name = method + suffix
+
     def function(self, other=None, *, alpha=None, **named):
         other = second_of(where, other, named)
         if method == "pow" and not suffix and not isinstance(self, (list, tuple)):
@@ -133,7 +137,7 @@ def binary(where, method, suffix):
         rows = zip(self, others, strict=True)
         if where in SHARING:
             return tuple([SHARING[where](x, beside(x, y)) for x, y in rows])
-        results = tuple([getattr(x, method + suffix)(y, **options) for x, y in rows])
+        results = tuple([getattr(x, name)(y, **options) for x, y in rows])
         return self if suffix else results
 
     return function
@@ -148,23 +152,26 @@ def beside(x, number):
 
 def ternary(where, method, suffix):
     """addcmul and addcdiv."""
+    name = method + suffix
 
     def function(self, tensor1, tensor2, value=1, *, scalars=None):
         check_lists(where, self, tensor1=tensor1, tensor2=tensor2)
         values = for_each(where, self, value if scalars is None else scalars, "scalars")
         rows = zip(self, tensor1, tensor2, values, strict=True)
-        results = tuple([getattr(x, method + suffix)(y, z, value=one) for x, y, z, one in rows])
+        results = tuple([getattr(x, name)(y, z, value=one) for x, y, z, one in rows])
         return self if suffix else results
 
     return function
 
 
 def interpolation(where, method, suffix):
+    name = method + suffix
+
     def function(self, tensors1, weight=None, *, weights=None):
         check_lists(where, self, tensors1=tensors1)
         shares = for_each(where, self, weight if weights is None else weights, "weight")
         rows = zip(self, tensors1, shares, strict=True)
-        results = tuple([getattr(x, method + suffix)(end, share) for x, end, share in rows])
+        results = tuple([getattr(x, name)(end, share) for x, end, share in rows])
         return self if suffix else results
 
     return function
