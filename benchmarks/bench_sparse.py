@@ -1,4 +1,4 @@
-"""Products of a sparse matrix and a dense one, against PyTorch: forward, and with both gradients.
+"""Products of a sparse matrix with a dense one and with itself, against PyTorch: forward, and with gradients.
 
     python benchmarks/bench_sparse.py [--rounds 9] [--threads 1 2]
 
@@ -21,6 +21,8 @@ STATEMENTS = {
     "csr + backward": "T.sparse.mm(csr_leaf, dense_leaf).backward(grad)",
     "coo graph": "T.sparse.mm(coo, dense_leaf).backward(grad)",
     "csr graph": "T.sparse.mm(csr, dense_leaf).backward(grad)",
+    "coo @ coo": "coo @ coo",
+    "csr @ csr": "csr @ csr",
 }
 
 

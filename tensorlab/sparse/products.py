@@ -11,6 +11,7 @@ from tensorlab.ops.sparse.products import (
     group_by,
     products_of_rows,
     rows_times_dense,
+    rows_times_rows,
 )
 from tensorlab.sparse import forms
 from tensorlab.sparse.tensors import (
@@ -115,6 +116,11 @@ def times_sparse(x, y):
     check_no_dense_dims(x)
     check_no_dense_dims(y)
     first, second = as_rows(x)._parts, as_rows(y)._parts
+    size = (x.shape[0], y.shape[1])
+    if can_multiply(first.values):
+        parts = rows_times_rows(*parts_of(first), *parts_of(second), size[1])
+        made = SparseCompressedTensor(sparse_csr, *parts, size)
+        return made if x.layout == sparse_csr else forms.like(forms.as_coo(made), x)
     starts, inner = second.compressed.to(forms.int64), first.plain.to(forms.int64)
     rows = forms.compressed_axis(first.compressed.to(forms.int64), x.shape[0])
     # each element of x meets those of a row of y
@@ -125,9 +131,14 @@ def times_sparse(x, y):
     made = SparseCooTensor(
         stack([rows[of_x], second.plain.to(forms.int64)[of_y]]),
         first.values[of_x] * second.values[of_y],
-        (x.shape[0], y.shape[1]),
+        size,
     )
     return forms.like(forms.coalesced(made), x)
+
+
+def parts_of(held):
+    """What a compressed tensor holds, as the kernels take it."""
+    return held.compressed, held.plain, held.values
 
 
 def sampled(pattern, first, second):

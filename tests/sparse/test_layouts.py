@@ -277,6 +277,12 @@ def test_an_unchecked_matrix_with_wrong_indices_is_refused_by_the_product():
     x = tensorlab.sparse_csr_tensor([0, 1, 2], [0, 9], [1.0, 2.0], (2, 2))
     with pytest.raises(IndexError, match="outside of 2 columns"):
         x @ tensorlab.ones(2, 3)
+    for one, other in (
+        (x, tensorlab.eye(2).to_sparse_csr()),
+        (tensorlab.eye(2).to_sparse_csr(), x),
+    ):
+        with pytest.raises(IndexError, match="outside of 2 columns"):
+            one @ other
     x = tensorlab.sparse_csr_tensor([0, 5, 2], [0, 1], [1.0, 2.0], (2, 2))
     with pytest.raises(IndexError, match="must rise from 0 to 2"):
         x @ tensorlab.ones(2, 3)

@@ -436,6 +436,24 @@ def test_a_large_product_on_threads(threads):
         tensorlab.set_num_threads(before)
 
 
+@pytest.mark.parametrize("start", ["sparse_coo", "sparse_csr", "sparse_csc"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_a_product_of_wide_sparse_matrices(start, dtype):
+    numbers = np.random.RandomState(0)
+    rows, columns = numbers.randint(0, 50, 400), numbers.randint(0, 9000, 400)
+    values = tensorlab.from_numpy(numbers.randint(-3, 4, 400)).to(getattr(tensorlab, dtype))
+    indices = tensorlab.from_numpy(np.stack([rows, columns]))
+    x = tensorlab.sparse_coo_tensor(indices, values, (50, 9000))
+    y = x.to_sparse(layout=getattr(tensorlab, start))
+    for one, other in ((y, y.t()), (y.t(), y)):
+        product = one @ other
+        got = product.to_sparse_coo()
+        check_parts(got)
+        assert got.is_coalesced() or product.layout == tensorlab.sparse_csc
+        wanted = one.to_dense().double().numpy() @ other.to_dense().double().numpy()
+        np.testing.assert_array_equal(got.to_dense().double().numpy(), wanted)
+
+
 def test_products_that_do_not_fit():
     x = tensorlab.eye(2).to_sparse()
     for bad in (tensorlab.ones(3, 2), tensorlab.ones(2, 2, dtype=tensorlab.float64)):
