@@ -21,6 +21,8 @@ def operands(package):
         "matrix": rows(package, 4, 5).requires_grad_(),
         "weight": rows(package, 5, 4).requires_grad_(),
         "bias": rows(package, 5).requires_grad_(),
+        "square": rows(package, 3, 3).requires_grad_(),
+        "row3": rows(package, 3).requires_grad_(),
     }
 
 
@@ -231,6 +233,62 @@ def test_shapes_and_inner_parts(code):
             assert_same_as_alone(one)
         # PyTorch 2.13 ends the process in the gradient of a part
         assert_same_as_pytorch(one, is_differentiated=not has_parts)
+
+
+MOVED = """moved + 1
+moved * moved
+moved.sum(1)
+moved.sum(2)
+moved.sum(-1)
+moved.sum(2, keepdim=True)
+moved.sum((1, 3))
+moved.sum((2, 3))
+moved.mean(2)
+moved.mean((1, 2))
+moved.amax(1)
+moved.amax(2)
+moved.amax(3)
+moved.amin(2, keepdim=True)
+moved.max(1).values
+moved.max(3).indices
+moved.argmax(1)
+moved.softmax(1)
+moved.softmax(2)
+moved.softmax(3)
+moved.log_softmax(2)
+moved.select(1, 0)
+moved.select(3, 1)
+moved[:, 1]
+moved[:, 0:1]
+moved[..., 1:]
+moved.narrow(1, 1, 1)
+moved.chunk(2, 1)[1]
+moved.split(2, -1)[0]
+moved.unsqueeze(1)
+moved.unsqueeze(2)
+moved.unsqueeze(-1)
+moved.unsqueeze(1).squeeze(1)
+moved.unflatten(1, (2, 1))
+moved.unflatten(1, (1, 2)).flatten(1, 2)
+moved.transpose(1, 3)
+moved.transpose(2, 3)
+moved.permute(0, 3, 1, 2)
+moved.transpose(1, 2).flatten(2)
+moved @ square
+torch.matmul(moved, square)
+moved.transpose(2, 3) @ moved
+torch.cat([moved, moved], 1)
+torch.cat([moved, moved], -1)
+torch.stack([moved, moved], 1)
+moved * row3
+F.linear(moved, square)
+F.layer_norm(moved, (3,))
+F.gelu(moved.transpose(2, 3))""".splitlines()
+
+
+@pytest.mark.parametrize("code", MOVED)
+def test_with_the_ragged_dimension_further_back(code):
+    assert_same_as_alone(code.replace("moved", "wide.transpose(1, 2)"))
 
 
 OF_THE_BATCH = """x.unbind()
