@@ -21,13 +21,13 @@ def with_parts(x, change, change_indices=None):
     )
 
 
-@rule("detach", "data", "alias", "view_as_itself", "lift_fresh")
+@rule("detach", "data")
 def detach(func, x):
     """The same elements, in the same memory."""
     return x.alias()
 
 
-@rule("clone", "contiguous")
+@rule("clone")
 def clone(func, x, **kwargs):
     """A copy."""
     return with_parts(x, lambda one: one.clone())
@@ -140,9 +140,3 @@ def filled_like(func, x, *args, **kwargs):
         )
     kwargs.pop("layout", None)
     return x.with_values(func(x._parts.values, *args, **kwargs))
-
-
-@rule("is_same_size")
-def is_same_size(func, x, y):
-    """Whether two tensors have one shape."""
-    return tuple(x.shape) == tuple(y.shape)

@@ -20,7 +20,6 @@ KEEPING_ZERO = [
     "atan",
     "atanh",
     "ceil",
-    "deg2rad",
     "erf",
     "erfinv",
     "expm1",
@@ -32,10 +31,8 @@ KEEPING_ZERO = [
     "isposinf",
     "log1p",
     "nan_to_num",
-    "rad2deg",
     "relu",
     "round",
-    "sgn",
     "sign",
     "signbit",
     "sin",
@@ -53,7 +50,6 @@ KEEPING_ZERO = [
     "pow_3",
     "pow_half",
 ]
-LINEAR = ["neg", "positive"]  # f(x + y) = f(x) + f(y): the tensor need not be coalesced
 
 
 @rule(*KEEPING_ZERO)
@@ -64,9 +60,9 @@ def keeping_zero(func, x, *args, **kwargs):
     return x.with_values(func(x._parts.values, *args, **kwargs))
 
 
-@rule(*LINEAR)
-def linear(func, x, *args, **kwargs):
-    """An op that may be done with each of several values of one index."""
+@rule("neg")
+def negative(func, x, *args, **kwargs):
+    """An op that may be done with each of several values of one index, as -(x + y) is -x + -y."""
     return x.with_values(func(x._parts.values, *args, **kwargs))
 
 
@@ -192,7 +188,7 @@ def same_places(x, y):
     )
 
 
-@rule("div", "true_divide", "floor_divide", "div_mode", "remainder", "fmod")
+@rule("div", "div_floor", "div_trunc", "remainder", "fmod")
 def divide(func, x, y, *args, **kwargs):
     """A quotient by a number."""
     if isinstance(x, SparseTensor) and is_number(y):

@@ -303,7 +303,7 @@ def stack(func, tensors, dim=0):
 
 
 # ---------------------------------------------------------------- x[...]
-@rule("getitem_select", "getitem_slice", "getitem_alias", "getitem_unsqueeze", "getitem")
+@rule("getitem_select", "getitem_slice", "getitem_alias", "getitem_unsqueeze")
 def getitem(func, x, index=()):
     """x[i, a:b, None, ...], one subscript after the other."""
     dim = 0

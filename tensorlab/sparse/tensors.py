@@ -10,6 +10,7 @@ dense kernels: it calls functions that take their parts, or makes an `alias()` f
 """
 
 from tensorlab._core.device import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from tensorlab._core.dispatch.overloads import overload_of
 from tensorlab._core.dispatch.overrides import disabled_tensor_function, is_engine_calling
 from tensorlab._tensor import Tensor
 from tensorlab.sparse import printing
@@ -53,7 +54,8 @@ class SparseTensor(Tensor):
         if is_engine_calling() and not func.is_mutable:
             return in_formula(func, args, kwargs)
         if func.is_mutable and name.endswith("_") and name[:-1] in RULES:
-            return write(args[0], RULES[name[:-1]](func.op.functional, *args, **kwargs))
+            functional = overload_of(func.op.functional)
+            return write(args[0], RULES[name[:-1]](functional, *args, **kwargs))
         raise NotImplementedError(
             f"{func.op.name}: there is no such op for tensors of layout "
             f"{', '.join(sorted({str(one.layout) for one in args if isinstance(one, Tensor)}))}; "

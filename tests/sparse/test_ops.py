@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab
+from tensorlab.sparse.tensors import RULES
 from tests.oracle import require_torch
 from tests.sparse.both import LAYOUTS, assert_same, check_parts, name_of, ours
 
@@ -282,6 +284,31 @@ def test_a_product_holds_elements_that_add_up_to_0(layout):
         results.append(x @ package.tensor([[1.0, 0.0], [1.0, 3.0]]).to_sparse(layout=kind))
     assert_same(*results)
     assert results[0]._nnz() == results[1]._nnz() == 4
+
+
+def test_every_rule_is_that_of_an_op():
+    rules = {name.removesuffix("_") for name in RULES}
+    assert sorted(rules - {name.removesuffix("_") for name in REGISTRY}) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        *("x.div_(2)", "x.mul_(2)", "x.add_(x)", "x.sub_(x)", "x.neg_()", "x.abs_()", "x.sqrt_()"),
+        *("x.floor_divide_(2)", "x.div_(2, rounding_mode='trunc')", "x.mul_(x)"),
+        *("x.asin_()", "x.log1p_()", "x.sin_()", "x.round_()", "x.t_()", "x.copy_(x + x)"),
+        *("x.div(2, rounding_mode='floor')", "x // 2", "x.div(2, rounding_mode='trunc')"),
+    ],
+)
+def test_in_place_and_with_rounding(code):
+    torch = require_torch()
+    results = []
+    for package in (tensorlab, torch):
+        x = (matrix(package, "sparse_coo", shape=(4, 4)) * 0.9).coalesce()
+        results.append(run(package, code, x=x))
+        if "_(" in code:
+            assert results[-1] is x
+    assert_same(*results)
 
 
 def test_in_place():
