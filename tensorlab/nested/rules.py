@@ -152,6 +152,7 @@ POINTWISE = [
     "hardsigmoid",
     "hardswish",
     "hardtanh",
+    "isclose",
     "isfinite",
     "isinf",
     "isnan",
@@ -307,10 +308,17 @@ def contiguous(function, x, **kwargs):
     "is_inference",
     "is_pinned",
     "is_signed",
+    "new_tensor",
 )
-def question(function, x, *args):
-    """What holds of the values."""
-    return function(x._values, *args)
+def question(function, x, *args, **kwargs):
+    """What holds of the values, or is made with their type."""
+    return function(x._values, *args, **kwargs)
+
+
+@rule("numel")
+def numel(function, x):
+    """How many elements all sequences have together."""
+    return x.numel()
 
 
 @rule("is_same_size")
@@ -720,7 +728,7 @@ def select(function, x, dim, index):
     return x.with_values(x._values.select(d, index), r - (d < r - 1))
 
 
-@rule("narrow", "slice")
+@rule("narrow")
 def narrow(function, x, dim, start, length):
     """A range of an inner dimension."""
     return x.with_values(x._values.narrow(check_inner("narrow", x, dim), start, length))
@@ -770,7 +778,7 @@ def stack(function, tensors, dim=0):
     return cat(join, [unsqueeze(None, one, dim) for one in tensors], x.dimension(dim, 1))
 
 
-@rule("__getitem__", "getitem")
+@rule("__getitem__")
 def getitem(function, x, index):
     """x[i], the tensor of a sequence; x[:, :, a:b], a part of inner dimensions."""
     subscripts = list(index) if isinstance(index, tuple) else [index]
@@ -810,9 +818,19 @@ def grad(function, outputs, inputs, grad_outputs=None, **kwargs):
     )
 
 
+@rule("adjoint")
+def matrix_transpose(function, x):
+    """The last two dimensions change places."""
+    return transpose(function, x, -2, -1)
+
+
 @rule("__get__")
 def attribute(function, x):
-    """A property of the values, such as data."""
+    """A property of the values, such as data; or a transpose."""
+    if function.__self__ is Tensor.mT:
+        return matrix_transpose(function, x)
+    if function.__self__ in (Tensor.T, Tensor.H):
+        return permute(function, x, range(x.dim() - 1, -1, -1))
     result = function(x._values)
     return (
         x.with_values(result)

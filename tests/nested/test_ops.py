@@ -203,6 +203,9 @@ SHAPES = """wide.transpose(1, 2)
 wide.transpose(-1, -2)
 wide.transpose(1, 2).transpose(1, 2)
 wide.permute(0, 2, 1, 3)
+x.mT
+x.mH
+x.isclose(y)
 x.unflatten(-1, (2, 2))
 x.unflatten(-1, (2, 2)).transpose(1, 2)
 wide.flatten(2)
@@ -299,6 +302,8 @@ x.select(0, 2)
 x.chunk(3)
 torch.is_floating_point(x)
 x.is_same_size(y)
+torch.numel(x)
+x.new_tensor([1.0])
 F.embedding(torch.nested.nested_tensor([torch.tensor([1, 0]), torch.tensor([2])], layout=torch.jagged), matrix)
 """.splitlines()
 
@@ -415,6 +420,7 @@ def test_second_order():
             "call scaled_dot_product_attention",
             "torch.nn.MultiheadAttention(4, 1).double()(x, x, x)",
         ),
+        (RuntimeError, "batch dimension of a nested tensor must stay", "x.T"),
         (IndexError, "index 3 is out of bounds for a batch of 3", "x[3]"),
         (IndexError, "Dimension out of range", "x.sum(3)"),
         (RuntimeError, "can be indexed in its inner dimensions", "x[:, 1:]"),
