@@ -186,7 +186,7 @@ cdef Op ANGLE = Op("angle(Tensor x) -> Tensor", dtype="floating",
 ANGLE.derivative("x")(zero_gradient)
 
 cdef Op ANGLE_OF_COMPLEX = Op("angle_of_complex(Tensor x) -> Tensor", aten=None, dtype="real", node="AngleBackward0",
-                              scalar={"complex": "carg@(x)"})
+                              scalar={"complex": "atan2@(cimag@(x), creal@(x))"})
 
 @ANGLE_OF_COMPLEX.derivative("x")
 def angle_of_complex_derivative(grad, x):

@@ -29,6 +29,7 @@ cdef enum:
     SHORT = 512                 # elements up to which a row is summed in PyTorch's order,
     REGISTER = 8                # floats in a register; it takes half as many doubles
     SMALL = 64                  # and columns up to which a few rows are
+    PAIR_LANES = 16
 
 
 cdef void set_reducer(Reducer* reducer, int dtype, void* rows, void* columns, const void* start, void* merge=NULL) noexcept:
@@ -149,12 +150,32 @@ cdef void sum_few_columns(total* totals, total* x, ssize m, ssize row_stride, ss
     for j in range(whole, n):
         totals[j] += sum_column(x + j, m, row_stride)
 
+cdef void sum_pairs(total* totals, total* x, ssize m) noexcept nogil:
+    """Two columns side by side, as of complex numbers: lanes in turn belong to one and to the other."""
+    cdef total[PAIR_LANES] lane
+    cdef ssize i = 0, count = 2 * m
+    cdef int k
+    for k in range(PAIR_LANES):
+        lane[k] = 0
+    while i + PAIR_LANES <= count:
+        for k in range(PAIR_LANES):
+            lane[k] += x[i + k]
+        i += PAIR_LANES
+    while i < count:
+        lane[i % 2] += x[i]
+        i += 1
+    for k in range(PAIR_LANES):
+        totals[k % 2] += lane[k]
+
 cdef void sum_columns(total* totals, total* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     """Four rows at a time, so that the totals are read and written a quarter as often."""
     cdef ssize i = 0, j
     cdef total* row
     if m >= 512:
         sum_column_halves(totals, x, m, row_stride, n)
+        return
+    if n == 2 and row_stride == 2 and m >= PAIR_LANES:
+        sum_pairs(totals, x, m)
         return
     if m < FEW and n <= SMALL:
         sum_few_columns(totals, x, m, row_stride, n)

@@ -20,6 +20,7 @@ from tests.ops.samples import is_floating, make_tensor, to_dtype, transposed
 # Ops whose result depends on values: nothing can be said of it without them.
 NEEDS_VALUES = {
     *("argwhere", "bincount", "histc", "histogram", "masked_select", "nonzero"),
+    "istft",  # looks whether the window covers every sample
     *("nonzero_static", "one_hot", "unique", "unique_consecutive"),
     *("index_put replace", "repeat_interleave counts"),  # by a mask; as often as a tensor says
     *("linalg.lstsq gels" + one for one in ("d", "s")),  # residuals, if the rank is full

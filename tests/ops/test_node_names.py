@@ -11,6 +11,10 @@ from tests.oracle import require_torch
 
 # Ops, and samples, that are made of others here and of one piece, or of other pieces, in PyTorch.
 COMPOSED = {
+    *("polar", "sgn real", "norm of complex"),  # of other ops: sign, abs and so on
+    *("conj", "conj_physical"),  # a conjugate is a new tensor here, and a marked view there
+    *("fft.ifft", "fft.ihfft", "fft.fft padded", "fft.rfft padded", "fft.rfftn sizes"),
+    *("fft.fft2", "fft.ihfft2", "fft.fftn", "fft.ihfftn"),  # there the results lie by columns
     *(
         "celu",
         "prelu",
@@ -79,6 +83,7 @@ COMPOSED = {
 
 # What these ops save is another thing here: what their formulas need.
 SAVE_OTHERWISE = {
+    *("real", "imag", "sgn real"),
     *(
         "logsigmoid",
         "nll_loss",

@@ -45,6 +45,9 @@ def matrix_power(A, n, *, out=None):
             f"linalg.matrix_power: A has shape {tuple(A.shape)}; expected square matrices"
         )
     n = operator.index(n)
+    if A.element_size() < 4 and A.is_floating_point():  # half types: rounded once, at the end
+        power = matrix_power(A.float(), n).to(A.dtype)
+        return store_out("linalg.matrix_power", power, out, (A,))
     if n < 0:
         check_square_matrices("linalg.matrix_power", A)
         A, n = inv(A), -n
