@@ -177,7 +177,7 @@ def _of_one_matrix():
         square(),
         bad=[
             lambda T, x: T.lu_unpack(x, T.tensor([3, 2, 3])),
-            lambda T, x: T.lu_unpack(x, T.tensor([3, 2], dtype=T.int32)),
+            lambda T, x: T.lu_unpack(x[0], T.tensor([3, 2, 3], dtype=T.int32)),
             lambda T, x: T.lu_unpack(x, T.tensor([3, 2, 4], dtype=T.int32)),
         ],
     )

@@ -72,6 +72,16 @@ LIST_SPOILS = {
 }
 
 
+# PyTorch doesn't look whether pivots are rows of the matrix, and as many, nor whether LAPACK can do with no columns:
+# with these it writes outside of its memory.
+PIVOTS = ("linalg.lu_solve(1", "lu_solve(2", "linalg.ldl_solve(1")
+CORRUPTING = {
+    *(f"lu_unpack(1: {spoil})" for spoil in TENSOR_SPOILS),
+    *(f"{argument}: {spoil})" for argument in PIVOTS for spoil in ("nan", "larger")),
+    "linalg.lstsq(1: empty)",
+}
+
+
 def spoils_of(value, T=tensorlab):
     """The ways in which an argument can be spoiled, by name."""
     if isinstance(value, T.Tensor):
@@ -189,6 +199,7 @@ def plans_of(sample):
         for number, (name, given) in enumerate(tap._log)
         for key, value in given.items()
         for spoil in spoils_of(value)
+        if f"{name}({key}: {spoil})" not in CORRUPTING
     ]
     return [plan for plan in plans if plan[-1] not in ENDS_PYTORCH]
 
@@ -258,7 +269,7 @@ def refuser(error, function):
     """The function that an error names, without the underscore of writing in place; Cython names none."""
     if str(error).startswith(("Argument '", "unsupported operand")):
         return function
-    found = re.match(r"(\w+?)_?:", str(error))
+    found = re.match(r"(?:\w+\.)*(\w+?)_?:", str(error))
     return found[1] if found else ""
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tensorlab
+from tensorlab.errors import ShapeError
 from tests.ops.agreement import agree
 from tests.oracle import require_torch
 
@@ -350,3 +351,9 @@ def test_a_vector_that_is_written_over_has_the_shape_of_the_result():
         RuntimeError, match=r"^addmv_: the result has shape \(2,\), and input \(1,\)"
     ):
         tensorlab.zeros(1).addmv_(tensorlab.ones(2, 2), tensorlab.ones(2))
+
+
+def test_pivots_that_are_too_few_are_refused():
+    """PyTorch reads what lies behind them."""
+    with pytest.raises(ShapeError, match="lu_unpack: LU_pivots has shape"):
+        tensorlab.lu_unpack(tensorlab.eye(3), tensorlab.tensor([3, 2], dtype=tensorlab.int32))

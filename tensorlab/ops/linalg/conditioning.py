@@ -81,6 +81,6 @@ def cond(A, p=None, *, out=None):
         result = S[..., -1] / S[..., 0] if p == -2 else S[..., 0] / S[..., -1]
     else:
         inverse, info = inv_ex(A)
-        result = matrix_norm(A, p) * matrix_norm(inverse, p)
-        result = result.masked_fill(info > 0, math.inf)
+        size = matrix_norm(A, p)
+        result = (size * matrix_norm(inverse, p)).masked_fill((info > 0) & ~size.isnan(), math.inf)
     return store_out("linalg.cond", result, out, (A,))

@@ -157,6 +157,7 @@ def chain_matmul(*matrices, out=None):
     >>> tensorlab.chain_matmul(tensorlab.ones(1, 3), tensorlab.ones(3, 1), tensorlab.ones(1, 1))
     tensor([[3.]])
     """
+    check_tensors("chain_matmul", **{f"matrices[{i}]": one for i, one in enumerate(matrices)})
     if len(matrices) == 1:
         return store_out("chain_matmul", matrices[0], out, matrices)
     for i, one in enumerate(matrices):
@@ -282,6 +283,7 @@ def vecdot(x, y, *, dim=-1, out=None):
     """
     check_tensors("linalg.vecdot", x=x, y=y)
     check_inexact("linalg.vecdot", x, "x")
+    dim = operator.index(dim)
     if x.dtype is not y.dtype:
         raise DTypeError(f"linalg.vecdot: x is of {x.dtype} and y of {y.dtype}; expected one type")
     if out is None and x.dim() == 1 and y.dim() == 1 and x.shape == y.shape:

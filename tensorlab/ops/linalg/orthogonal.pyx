@@ -256,6 +256,9 @@ cdef int check_ormqr(TensorBase x, TensorBase tau, TensorBase other, bint left) 
     if x.sizes[x.ndim_ - 2] != order:
         raise ShapeError(f"ormqr: Q is of order {x.sizes[x.ndim_ - 2]}, and other has {order} "
                          f"{'rows' if left else 'columns'}; expected as many")
+    if tau.sizes[tau.ndim_ - 1] != min(order, x.sizes[x.ndim_ - 1]):
+        raise ShapeError(f"ormqr: there are {tau.sizes[tau.ndim_ - 1]} factors in tau, and input has shape {tuple(x.shape)}; "
+                         f"expected a factor for each of its {min(order, x.sizes[x.ndim_ - 1])} reflections")
     return 0
 
 @ORMQR_OP.infer

@@ -70,7 +70,9 @@ cdef Op EIGH = Op("_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> 
 def eigh_infer(TensorBase A, UPLO, bint compute_v):
     cdef ssize nothing = 0, n
     check_square("linalg.eigh", A)
-    if not isinstance(UPLO, str) or UPLO.upper() not in ("L", "U"):
+    if not isinstance(UPLO, str):
+        raise TypeError(f"linalg.eigh: UPLO is {UPLO!r}; expected 'L' or 'U', the triangle that is read")
+    if UPLO.upper() not in ("L", "U"):
         raise ShapeError(f"linalg.eigh: UPLO is {UPLO!r}; expected 'L' or 'U', the triangle that is read")
     n = A.sizes[A.ndim_ - 1]
     return (batch_beside(A, real_dtype(A.dtype_), 1, n),
@@ -117,7 +119,7 @@ def eigh_derivative(grads, eigenvalues, eigenvectors):
 
 def check_phases(where, turned):
     """Raise if a gradient depends on the phases of complex vectors, which aren't determined; those of `turned`'s diagonal."""
-    if turned.is_complex() and turned.device.type != "meta":
+    if turned is not None and turned.is_complex() and turned.device.type != "meta":
         phases = turned.detach().diagonal(0, -2, -1).imag
         if not phases.allclose(phases.new_zeros(()), 1e-2, 1e-2):
             raise GradientError(f"{where}: the loss depends on the phases of the complex vectors, each of which may be "
@@ -285,7 +287,7 @@ def svd_derivative(grads, U, S, Vh):
     if grad_U is None and grad_Vh is None:
         return (U * grad_S.unsqueeze(-2)) @ Vh
     squares = S * S
-    inner = phases = 0
+    inner, phases = 0, None
     if grad_U is not None:
         grad_U = grad_U[..., :k]
         turned = adjoint(U) @ grad_U
@@ -297,9 +299,8 @@ def svd_derivative(grads, U, S, Vh):
         grad_Vh = grad_Vh[..., :k, :]
         turned = Vh @ adjoint(grad_Vh)
         inner = inner + S.unsqueeze(-1) * divided_by_gaps(turned - adjoint(turned), squares)
-        phases = phases + turned
-    if U.is_complex():
-        check_phases("linalg.svd", phases)
+        phases = turned if phases is None else phases + turned
+    check_phases("linalg.svd", phases)
     if grad_S is not None:
         inner = inner + grad_S.to(inner.dtype).diag_embed()
     if m > k and grad_U is not None:
