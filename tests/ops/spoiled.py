@@ -181,27 +181,18 @@ def call_tapped(T, sample, plan=None):
 UNTAPPED = set()
 
 
-# What ends a process with PyTorch 2.13 (sizes that LAPACK is not told).
-ENDS_PYTORCH = {
-    "lu_unpack(1: one dimension more) call 1",
-    "lu_unpack(1: empty) call 1",
-    "linalg.lstsq(1: empty)",
-}
-
-
 def plans_of(sample):
     """(number of the call, argument, spoil) for everything that is done to a sample."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tap, _ = call_tapped(tensorlab, sample)
-    plans = [
+    return [
         (number, key, spoil, f"{name}({key}: {spoil})" + (f" call {number}" if number else ""))
         for number, (name, given) in enumerate(tap._log)
         for key, value in given.items()
         for spoil in spoils_of(value)
         if f"{name}({key}: {spoil})" not in CORRUPTING
     ]
-    return [plan for plan in plans if plan[-1] not in ENDS_PYTORCH]
 
 
 def visible(x):
