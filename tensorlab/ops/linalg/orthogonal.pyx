@@ -120,7 +120,8 @@ cdef int multiply(TensorBase columns, TensorBase tau) except -1:
 
 
 cdef int check_reflections(str where, TensorBase x, TensorBase tau) except -1:
-    check_matrix(where, x, "input")
+    if x.ndim_ < 2:
+        check_matrix(where, x, "input")
     check_alike(where, x, tau, "input", "tau")
     cdef ssize n = x.sizes[x.ndim_ - 1]
     cdef int i
@@ -134,7 +135,7 @@ cdef int check_reflections(str where, TensorBase x, TensorBase tau) except -1:
     if tau.sizes[tau.ndim_ - 1] > n:
         raise ShapeError(f"{where}: there are {tau.sizes[tau.ndim_ - 1]} factors in tau, and input has {n} columns, a "
                          f"reflection each; expected no more than that")
-    return 0
+    return check_matrix(where, x, "input")              # the type, after the shapes, as PyTorch
 
 
 cdef Op HOUSEHOLDER_PRODUCT = Op("linalg_householder_product(Tensor x, Tensor tau) -> Tensor", public={"x": "input"},
