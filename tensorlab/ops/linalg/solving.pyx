@@ -638,9 +638,9 @@ def inv(TensorBase A not None, *, out=None):
         If a matrix is singular.
 
     >>> import tensorlab
-    >>> tensorlab.linalg.inv(tensorlab.tensor([[2., 0.], [0., 4.]]))
-    tensor([[0.5000, 0.0000],
-            [0.0000, 0.2500]])
+    >>> tensorlab.linalg.inv(tensorlab.tensor([[2., 1.], [1., 1.]]))
+    tensor([[ 1., -1.],
+            [-1.,  2.]])
     """
     return store_out("linalg.inv", run_2(INV_EX, A, True)[0], out, (A,))
 
@@ -649,9 +649,9 @@ def inverse(TensorBase input not None, *, out=None):
     """The inverse of each matrix: `linalg.inv`.
 
     >>> import tensorlab
-    >>> tensorlab.inverse(tensorlab.tensor([[2., 0.], [0., 4.]]))
-    tensor([[0.5000, 0.0000],
-            [0.0000, 0.2500]])
+    >>> tensorlab.inverse(tensorlab.tensor([[2., 1.], [1., 1.]]))
+    tensor([[ 1., -1.],
+            [-1.,  2.]])
     """
     return inv(input, out=out)
 
