@@ -63,7 +63,7 @@ cdef void find_by_lapack(void* context, ssize begin, ssize end) noexcept nogil:
     free(iwork)
 
 
-cdef Op EIGH = Op("_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)",
+cdef Op EIGH = Op('_linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)',
                   checks_values=True, holomorphic=False)
 
 @EIGH.infer
