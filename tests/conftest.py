@@ -42,6 +42,8 @@ def use_the_installed_package():
 
 
 use_the_installed_package()
+# What is on demand is there from the start: tests of all ops find the same ones in whatever order files are run.
+importlib.import_module("tensorlab._on_demand").import_all()
 
 SEED = int(os.environ.get("TENSORLAB_TEST_SEED", "0"))
 

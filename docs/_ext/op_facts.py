@@ -13,6 +13,9 @@ from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab
 from tensorlab import learn
+from tensorlab._on_demand import import_all
+
+import_all()  # and with the modules all ops, also those that few programs use
 
 PACKAGE = Path(tensorlab.__file__).parent
 SCHEMA = re.compile(r'"(?P<name>\w+)\((?P<first>[^,")]+)')  # as far as its first parameter

@@ -29,7 +29,7 @@ cdef enum:
     SHORT = 512                 # elements up to which a row is summed in PyTorch's order,
     REGISTER = 8                # floats in a register; it takes half as many doubles
     SMALL = 64                  # and columns up to which a few rows are
-    PAIR_LANES = 16
+    PAIR_LANES = 64             # of two columns that lie side by side
 
 
 cdef void set_reducer(Reducer* reducer, int dtype, void* rows, void* columns, const void* start, void* merge=NULL) noexcept:

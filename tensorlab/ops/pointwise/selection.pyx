@@ -4,7 +4,7 @@ from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport as_number, check_fits, is_operand
 from tensorlab._core.dispatch.recording cimport OpNode, end_record_inplace
 from tensorlab._core.dtypes cimport (
-    BOOL, COMPLEX, FLOATING, INEXACT, NUM_DTYPES, UINT8, dtype_object, is_in, real_dtype
+    BOOL, COMPLEX, FLOATING, NUM_DTYPES, UINT8, dtype_object, is_in, real_dtype
 )
 from tensorlab._core.graph.graph cimport should_record
 from tensorlab._core.tensor cimport TensorBase
@@ -107,18 +107,25 @@ cdef object checked_value(str where, TensorBase x, object mask, object value):
         raise TypeError(f"{where}: argument 'value' must be a Tensor or a number")
     return fitting_number(where, value, x)
 
+cdef int check_part(str where, object value, object part, double most, TensorBase x) except -1:
+    if not -most <= part <= most and math.isfinite(part):
+        raise DTypeError(f"{where}: the value {value} does not fit in {x.dtype}")
+    return 0
+
 cdef object fitting_number(str where, object value, TensorBase x):
     """A number cut to x's category; raises if x's type has no such number."""
     cdef double most = LARGEST[real_dtype(x.dtype_)]
     if x.dtype_ == BOOL:
         return bool(value)
-    if is_in(x.dtype_, INEXACT):
-        parts = (value.real, value.imag) if is_in(x.dtype_, COMPLEX) else (value,)
-        if isinstance(value, complex) and len(parts) == 1:
+    if is_in(x.dtype_, FLOATING):
+        if isinstance(value, complex):
             raise DTypeError(f"{where}: {x.dtype} can't hold the complex number {value}; convert input with .cfloat() first")
-        if any(math.isfinite(part) and not -most <= part <= most for part in parts):
-            raise DTypeError(f"{where}: the value {value} does not fit in {x.dtype}")
-        return value * 1.0
+        check_part(where, value, value, most, x)
+        return float(value)
+    if is_in(x.dtype_, COMPLEX):
+        check_part(where, value, value.real, most, x)
+        check_part(where, value, value.imag, most, x)
+        return complex(value)
     check_fits(value, x.dtype_, where)
     return int(value)
 
