@@ -60,12 +60,15 @@ def view_as_complex_infer(TensorBase x):
         raise ShapeError(f"view_as_complex: the shape is {tuple(x.shape)}; the last dimension must have size 2, for the real and "
                          f"the imaginary part")
     if x.strides[last] != 1:
-        raise MemoryLayoutError(f"view_as_complex: the last dimension has stride {x.strides[last]}, so the two parts of a number "
-                                f"are apart; say .contiguous() first")
+        raise MemoryLayoutError(
+            f"view_as_complex: the last dimension has stride {x.strides[last]}, so the two parts "
+            f"of a number are apart; say .contiguous() first")
     for i in range(last):
         if x.strides[i] % 2 and x.sizes[i] > 1:
-            raise MemoryLayoutError(f"view_as_complex: the strides are {shape_text(x.ndim_, x.strides)}; all but the last must "
-                                    f"be even, so that each number begins where one of two parts does; say .contiguous() first")
+            raise MemoryLayoutError(
+                f"view_as_complex: the strides are {shape_text(x.ndim_, x.strides)}; all but the "
+                f"last must be even, so that each number begins where one of two parts does; say "
+                f".contiguous() first")
         sizes[i], strides[i] = x.sizes[i], x.strides[i] // 2
     if (x.data_ - x.storage_.address) % (2 * item_size[x.dtype_]):
         raise MemoryLayoutError(f"view_as_complex: the storage_offset is {x.storage_offset()}; it must be even; say "

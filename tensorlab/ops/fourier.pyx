@@ -77,11 +77,11 @@ def r2c_kernel(TensorBase out, TensorBase x, dim, normalization, bint onesided):
 
 @FFT_R2C.derivative("x")
 def r2c_derivative(grad, x_shape, dim, normalization, onesided):
-    if onesided:                                        # the transposed of leaving rows out: zeros in their place
+    if onesided:                            # the transposed of leaving rows out: zeros there
         last = dim[len(dim) - 1]
         missing = x_shape[last] - grad.shape[last]
         grad = pad(grad, (0, 0) * (len(x_shape) - 1 - last) + (0, missing))
-    return c2c(grad, dim, normalization, True)          # the engine takes the real part
+    return c2c(grad, dim, normalization, True)      # the engine takes the real part
 
 def r2c(TensorBase x not None, dim, normalization, onesided):
     """The transform of real numbers along dimensions, the half of it or all. `normalization`: as for c2c."""
@@ -104,11 +104,12 @@ def c2r_kernel(TensorBase out, TensorBase x, dim, normalization, last_dim_size):
 
 @FFT_C2R.derivative("x")
 def c2r_derivative(grad, dim, normalization):
-    """The transform of the gradient. A number that stands for its conjugate, too, has twice the gradient."""
+    """The transform of the gradient, twice for a number that stands for its conjugate, too."""
     last = dim[len(dim) - 1]
     out = r2c(grad, dim, normalization, True)
     twice = grad.shape[last] - out.shape[last]
-    factor = grad.new_ones([out.shape[last] if d == last else 1 for d in range(len(out.shape))])
+    sizes = [out.shape[last] if d == last else 1 for d in range(len(out.shape))]
+    factor = grad.new_ones(sizes)
     factor.narrow(last, 1, twice).fill_(2) if twice > 0 else None
     return out * factor
 
