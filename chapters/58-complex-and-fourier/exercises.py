@@ -193,7 +193,7 @@ class CircularBackward(Exercise):
     the gradients by `x` and by `h`, in this order, without autograd.
     """
 
-    kind = "implement"
+    kind = "extend"
     idea = "A transform is a large matrix"
     stub = """
         def backward(grad, x, h):
