@@ -4,7 +4,7 @@ import math
 
 from tensorlab._core.dtypes import BY_NAME, get_default_dtype
 from tensorlab._core.tensor import TensorBase
-from tensorlab.errors import DTypeError, ShapeError
+from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
 from tensorlab.ops.pointwise.arithmetic import add
 from tensorlab.ops.pointwise.special import lgamma
 from tensorlab.ops.ranges import arange
@@ -73,6 +73,10 @@ def log_gamma_of_dims(where, x, p):
         raise ShapeError(f"{where}: p is {p}, but it has to be at least 1: it counts dimensions")
     if x.dtype.name == "bool":
         raise DTypeError(f"{where}: not for bool, whose values are not numbers; convert it first")
+    if x.is_complex():
+        raise UnsupportedDType(
+            f"{where}: not implemented for {x.dtype}; take .real, .imag or .abs() first"
+        )
     dtype = x.dtype if x.dtype.is_floating_point else get_default_dtype()
     wide = FLOAT32 if dtype.itemsize < 4 else dtype  # half types are rounded once, at the end
     halves = arange(p, dtype=wide, device=x.device) * -0.5

@@ -249,6 +249,8 @@ def test_the_multivariate_gamma_function_needs_a_dimension(p):
 def test_the_multivariate_gamma_function_refuses_other_types():
     with pytest.raises(RuntimeError, match="bool"):
         tensorlab.mvlgamma(tensorlab.tensor([True]), 1)
+    with pytest.raises(NotImplementedError, match="complex64"):
+        tensorlab.mvlgamma(tensorlab.tensor([3 + 1j]), 1)
     with pytest.raises(TypeError, match="'p' must be an int"):
         tensorlab.mvlgamma(tensorlab.ones(2), 1.5)
     with pytest.raises(TypeError, match="'p' must be an int"):
