@@ -72,6 +72,10 @@ def lowest(dtype, what):
     return float("-inf") if dtype.is_floating_point else iinfo(dtype).min
 
 
+def lowest_exponent(dtype, what):
+    return float("-inf") if dtype.is_complex else lowest(dtype, what)
+
+
 def highest(dtype, what):
     check_numbers(dtype, what)
     return float("inf") if dtype.is_floating_point else iinfo(dtype).max
@@ -109,8 +113,12 @@ def one_dim(x, dim, what):
 
 
 def wide(dtype):
-    """The type of a sum of whole numbers."""
-    return dtype if dtype.is_floating_point else INT64
+    """The type of a sum: int64 of whole numbers."""
+    return dtype if is_inexact(dtype) else INT64
+
+
+def is_inexact(dtype):
+    return dtype.is_floating_point or dtype.is_complex
 
 
 # ------------------------------------------------------------------------------ reductions
@@ -223,7 +231,7 @@ def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     tensor(2.5000)
     """
     dtype = input.dtype if dtype is None else dtype
-    if not dtype.is_floating_point:
+    if not is_inexact(dtype):
         raise ValueError(f"masked.mean: the mean is of type {dtype}; give a floating dtype")
     total = sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask)
     return total / counted(input, dim, keepdim, mask, "masked.mean")
@@ -249,6 +257,8 @@ def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
     >>> tensorlab.masked.median(x, mask=mask)
     tensor(2.)
     """
+    if input.is_complex():
+        raise UnsupportedDType(f"masked.median: {input.dtype} has no order; take .abs() first")
     is_floating = input.dtype.is_floating_point
     x = filled(input if is_floating else input.to(FLOAT32), mask, float("nan"), "masked.median")
     values = nanmedian(x, one_dim(x, dim, "masked.median"), keepdim).values
@@ -270,7 +280,7 @@ def logsumexp(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     >>> tensorlab.masked.logsumexp(x, mask=mask)
     tensor(0.6931)
     """
-    x = filled(input, mask, lowest, "masked.logsumexp")
+    x = filled(input, mask, lowest_exponent, "masked.logsumexp")
     dims = all_dims(x, dim, "masked.logsumexp")
     return logsumexp_of_all(x, dims, keepdim).to(dtype or input.dtype)
 
@@ -312,12 +322,13 @@ def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype
     if correction is None:
         correction = 0 if unbiased is False else 1
     if dtype is None:
-        dtype = input.dtype if input.dtype.is_floating_point else FLOAT32
-    inner = dtype if dtype.is_floating_point else FLOAT32
+        dtype = input.dtype if is_inexact(input.dtype) else FLOAT32
+    inner = dtype if is_inexact(dtype) else FLOAT32
     count = counted(input, dim, True, mask, "masked.var")
     centre = sum(input, dim, keepdim=True, dtype=dtype, mask=mask) / count
-    total = sum((input - centre).square(), dim, keepdim=keepdim, dtype=inner, mask=mask)
-    count = count.reshape(total.shape).to(inner)
+    apart = input - centre
+    total = sum(apart * apart.conj(), dim, keepdim=keepdim, dtype=inner, mask=mask)
+    count = count.reshape(total.shape).to(inner.to_real())
     return (total / (count - correction).clamp(min=0)).to(dtype)
 
 

@@ -71,6 +71,27 @@ def test_reductions_are_those_of_pytorch(name, dtype):
                 )
 
 
+def complex_numbers(T):
+    rng = np.random.default_rng(0)
+    return T.from_numpy(rng.normal(size=SHAPE) + 1j * rng.normal(size=SHAPE))
+
+
+@pytest.mark.parametrize("name", ["cumprod", "cumsum", *REDUCTIONS[2:]])  # no amax, no amin
+def test_complex_numbers_keep_both_parts(name):
+    def parts(T, given, dim):
+        result = getattr(T.masked, name)(complex_numbers(T), dim=dim, mask=mask(T, given))
+        return T.view_as_real(result.contiguous()) if result.is_complex() else result
+
+    for given in MASKS:
+        for dim in (0, -1):
+            same(lambda T, given=given, dim=dim: parts(T, given, dim))
+
+
+def test_a_median_of_complex_numbers_is_refused():
+    with pytest.raises(RuntimeError, match="has no order"):
+        masked.median(complex_numbers(tensorlab))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", INDICES)
 def test_indices_are_those_of_pytorch(name, dtype):
