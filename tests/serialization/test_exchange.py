@@ -1,6 +1,7 @@
 """Files of each package are read by the other: tensors, states and containers, bit for bit."""
 
 import io
+import warnings
 
 import pytest
 
@@ -107,7 +108,10 @@ def test_a_storage_of_bytes_is_read_and_written():
 
 
 def test_types_that_are_not_here_are_named():
-    for values, kind in ((torch.zeros(2, dtype=torch.complex64), "complex64"),):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        values = torch.zeros(2, dtype=torch.complex32)
+    for values, kind in ((values, "complex32"),):
         file = io.BytesIO()
         torch.save(values, file)
         file.seek(0)

@@ -52,16 +52,7 @@ def not_here():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return {
-            "complex64": (
-                ones.to(torch.complex64),
-                "complex64 numbers.*not supported yet.*view_as_real",
-            ),
-            "complex128": (ones.to(torch.complex128), "complex128 numbers.*view_as_real"),
-            "complex parameter": (
-                torch.nn.Parameter(ones.to(torch.complex64)),
-                "complex64 numbers.*view_as_real",
-            ),
-            "complex dtype": (torch.complex64, "complex64 numbers"),
+            "complex32": (ones.to(torch.complex32), "complex32 numbers"),
             "quantized": (
                 torch.quantize_per_tensor(ones, 0.1, 0, torch.quint8),
                 "quantized numbers.*dequantize",
@@ -71,7 +62,7 @@ def not_here():
         }
 
 
-KINDS = ["complex64", "complex128", "complex parameter", "complex dtype", "quantized", "uint16"]
+KINDS = ["complex32", "quantized", "uint16"]
 
 
 @pytest.mark.parametrize("weights_only", [None, False])
@@ -84,10 +75,22 @@ def test_what_there_is_not_here_is_named_with_what_to_do(name, weights_only):
 
 
 @pytest.mark.parametrize("weights_only", [None, False])
-def test_complex_numbers_in_an_older_file_are_named(weights_only):
-    data = saved(not_here()["complex64"][0], _use_new_zipfile_serialization=False)
-    with pytest.raises(errors.FileFormatError, match="complex64 numbers"):
-        load(data, weights_only=weights_only)
+@pytest.mark.parametrize("in_zip", [True, False])
+def test_complex_numbers_go_both_ways(weights_only, in_zip):
+    torch = require_torch()
+    x = torch.tensor([[1 + 2j, 3j], [4, -5 - 6j]]).t()
+    value = {"a": x, "b": torch.nn.Parameter(x.to(torch.complex128)), "c": torch.complex64}
+    data = saved(value, _use_new_zipfile_serialization=in_zip)
+    found = load(data, weights_only=weights_only)
+    assert found["a"].dtype is found["c"] is tensorlab.complex64
+    assert found["b"].dtype is tensorlab.complex128
+    assert isinstance(found["b"], tensorlab.nn.Parameter)
+    file = io.BytesIO()
+    tensorlab.save(found, file, _use_new_zipfile_serialization=in_zip)
+    back = torch.load(io.BytesIO(file.getvalue()), weights_only=weights_only is None)
+    for name in "ab":
+        assert found[name].tolist() == value[name].tolist() == back[name].tolist()
+        assert found[name].stride() == value[name].stride() == back[name].stride()
 
 
 # ---------------------------------------------------------------- map_location
