@@ -57,7 +57,7 @@ def fill(file, key, storage, is_swapped):
     """Read the count and the bytes of one storage."""
     count = int.from_bytes(file.read(8), "big" if is_swapped else "little")
     size = len(storage)
-    if size not in (count, 2 * count, 4 * count, 8 * count):
+    if size not in (count, 2 * count, 4 * count, 8 * count, 16 * count):
         raise FileFormatError(
             f"load: storage {key!r} is damaged: it has {count} numbers in {size} bytes"
         )
