@@ -274,6 +274,7 @@ class GradientsOfAProduct(Exercise):
 
     kind = "extend"
     idea = "The gradient"
+    beside = "the check measures the memory that the answer takes"
     stub = """
         def gradients(rows, columns, values, x, grad):
             return torch.zeros_like(values), torch.zeros_like(x)
@@ -400,6 +401,7 @@ class HuntInTheGraph(BugHunt):
     """
 
     idea = "A club that splits"
+    beside = "a sparse tensor can't be sent to another process"
     stub = """
         def test(normalized):
             ends = torch.tensor([[0, 1], [1, 0]])
