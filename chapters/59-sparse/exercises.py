@@ -122,8 +122,8 @@ class Compress(Exercise):
 
     Write `compress(rows, columns, values, shape)`. It gets the triples of a matrix, in any order, where a position may
     come several times: two tensors of int64 and one of float32. It returns `(starts, columns, values)` of the matrix in
-    CSR, with each position once and the columns of each row rising. Rows may be empty. Use dense ops only, without a
-    sparse tensor.
+    CSR, with each position once and the columns of each row rising. Rows may be empty. The library does this in three
+    calls; do it with dense tensors.
     """
 
     kind = "implement"
