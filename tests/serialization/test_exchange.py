@@ -111,11 +111,11 @@ def test_types_that_are_not_here_are_named():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         values = torch.zeros(2, dtype=torch.complex32)
-    for values, kind in ((values, "complex32"),):
+    for kind in ("complex32",):
         file = io.BytesIO()
         torch.save(values, file)
         file.seek(0)
-        with pytest.raises(RuntimeError, match=f"holds {kind} numbers"):
+        with pytest.raises(RuntimeError, match=kind):
             tensorlab.load(file)
 
 

@@ -52,7 +52,7 @@ def not_here():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return {
-            "complex32": (ones.to(torch.complex32), "complex32 numbers"),
+            "complex32": (ones.to(torch.complex32), "complex32"),
             "quantized": (
                 torch.quantize_per_tensor(ones, 0.1, 0, torch.quint8),
                 "quantized numbers.*dequantize",
