@@ -199,7 +199,7 @@ def fft(input, n=None, dim=-1, norm=None, *, out=None):
     >>> tensorlab.fft.fft(tensorlab.tensor([0., 1., 2., 3.]))
     tensor([ 6.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
     """
-    return of_one_dim(transform, "fft", input, n, dim, norm, True, out)
+    return of_one_dim(transform, "fft.fft", input, n, dim, norm, True, out)
 
 
 def ifft(input, n=None, dim=-1, norm=None, *, out=None):
@@ -209,7 +209,7 @@ def ifft(input, n=None, dim=-1, norm=None, *, out=None):
     >>> tensorlab.fft.ifft(tensorlab.fft.fft(tensorlab.tensor([0., 1., 2., 3.]))).real
     tensor([0., 1., 2., 3.])
     """
-    return of_one_dim(transform, "ifft", input, n, dim, norm, False, out)
+    return of_one_dim(transform, "fft.ifft", input, n, dim, norm, False, out)
 
 
 def fftn(input, s=None, dim=None, norm=None, *, out=None):
@@ -227,7 +227,7 @@ def fftn(input, s=None, dim=None, norm=None, *, out=None):
     tensor([[4., 0.],
             [0., 0.]])
     """
-    return of_dims(transform, "fftn", input, s, dim, norm, True, out)
+    return of_dims(transform, "fft.fftn", input, s, dim, norm, True, out)
 
 
 def ifftn(input, s=None, dim=None, norm=None, *, out=None):
@@ -238,7 +238,7 @@ def ifftn(input, s=None, dim=None, norm=None, *, out=None):
     tensor([[1., 0.],
             [0., 0.]])
     """
-    return of_dims(transform, "ifftn", input, s, dim, norm, False, out)
+    return of_dims(transform, "fft.ifftn", input, s, dim, norm, False, out)
 
 
 def fft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
@@ -249,7 +249,7 @@ def fft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
     tensor([[4., 0.],
             [0., 0.]])
     """
-    return of_dims(transform, "fft2", input, s, dim, norm, True, out)
+    return of_dims(transform, "fft.fft2", input, s, dim, norm, True, out)
 
 
 def ifft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
@@ -260,7 +260,7 @@ def ifft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
     tensor([[1., 0.],
             [0., 0.]])
     """
-    return of_dims(transform, "ifft2", input, s, dim, norm, False, out)
+    return of_dims(transform, "fft.ifft2", input, s, dim, norm, False, out)
 
 
 # ---------------------------------------------------------------- real numbers
@@ -273,7 +273,7 @@ def rfft(input, n=None, dim=-1, norm=None, *, out=None):
     >>> tensorlab.fft.rfft(tensorlab.tensor([0., 1., 2., 3.]))
     tensor([ 6.+0.j, -2.+2.j, -2.+0.j])
     """
-    return of_one_dim(transform_of_real, "rfft", input, n, dim, norm, out)
+    return of_one_dim(transform_of_real, "fft.rfft", input, n, dim, norm, out)
 
 
 def irfft(input, n=None, dim=-1, norm=None, *, out=None):
@@ -293,7 +293,7 @@ def irfft(input, n=None, dim=-1, norm=None, *, out=None):
     >>> tensorlab.fft.irfft(tensorlab.fft.rfft(tensorlab.tensor([0., 1., 2., 3.])))
     tensor([0., 1., 2., 3.])
     """
-    return of_one_dim(transform_to_real, "irfft", input, n, dim, norm, out)
+    return of_one_dim(transform_to_real, "fft.irfft", input, n, dim, norm, out)
 
 
 def rfftn(input, s=None, dim=None, norm=None, *, out=None):
@@ -303,7 +303,7 @@ def rfftn(input, s=None, dim=None, norm=None, *, out=None):
     >>> tensorlab.fft.rfftn(tensorlab.ones(2, 4)).shape
     tensorlab.Size([2, 3])
     """
-    return of_dims(transform_of_real, "rfftn", input, s, dim, norm, out)
+    return of_dims(transform_of_real, "fft.rfftn", input, s, dim, norm, out)
 
 
 def irfftn(input, s=None, dim=None, norm=None, *, out=None):
@@ -313,7 +313,7 @@ def irfftn(input, s=None, dim=None, norm=None, *, out=None):
     >>> tensorlab.fft.irfftn(tensorlab.ones(2, 3)).shape
     tensorlab.Size([2, 4])
     """
-    return of_dims(transform_to_real, "irfftn", input, s, dim, norm, out)
+    return of_dims(transform_to_real, "fft.irfftn", input, s, dim, norm, out)
 
 
 def rfft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
@@ -323,7 +323,7 @@ def rfft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
     >>> tensorlab.fft.rfft2(tensorlab.ones(2, 4)).shape
     tensorlab.Size([2, 3])
     """
-    return of_dims(transform_of_real, "rfft2", input, s, dim, norm, out)
+    return of_dims(transform_of_real, "fft.rfft2", input, s, dim, norm, out)
 
 
 def irfft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
@@ -333,7 +333,7 @@ def irfft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
     >>> tensorlab.fft.irfft2(tensorlab.ones(2, 3)).shape
     tensorlab.Size([2, 4])
     """
-    return of_dims(transform_to_real, "irfft2", input, s, dim, norm, out)
+    return of_dims(transform_to_real, "fft.irfft2", input, s, dim, norm, out)
 
 
 # ---------------------------------------------------------------- signals with a real spectrum
@@ -346,7 +346,7 @@ def hfft(input, n=None, dim=-1, norm=None, *, out=None):
     >>> tensorlab.fft.hfft(tensorlab.tensor([1. + 0j, 2, 3]))
     tensor([ 8., -2.,  0., -2.])
     """
-    return of_one_dim(transform_to_real, "hfft", input, n, dim, norm, out, forward=True)
+    return of_one_dim(transform_to_real, "fft.hfft", input, n, dim, norm, out, forward=True)
 
 
 def ihfft(input, n=None, dim=-1, norm=None, *, out=None):
@@ -356,7 +356,7 @@ def ihfft(input, n=None, dim=-1, norm=None, *, out=None):
     >>> tensorlab.fft.ihfft(tensorlab.tensor([8., -2., 0., -2.])).real
     tensor([1., 2., 3.])
     """
-    return of_one_dim(transform_of_real, "ihfft", input, n, dim, norm, out, forward=False)
+    return of_one_dim(transform_of_real, "fft.ihfft", input, n, dim, norm, out, forward=False)
 
 
 def hfftn(input, s=None, dim=None, norm=None, *, out=None):
@@ -366,7 +366,7 @@ def hfftn(input, s=None, dim=None, norm=None, *, out=None):
     >>> tensorlab.fft.hfftn(tensorlab.ones(2, 3)).shape
     tensorlab.Size([2, 4])
     """
-    return of_dims(transform_to_real, "hfftn", input, s, dim, norm, out, forward=True)
+    return of_dims(transform_to_real, "fft.hfftn", input, s, dim, norm, out, forward=True)
 
 
 def ihfftn(input, s=None, dim=None, norm=None, *, out=None):
@@ -376,7 +376,7 @@ def ihfftn(input, s=None, dim=None, norm=None, *, out=None):
     >>> tensorlab.fft.ihfftn(tensorlab.ones(2, 4)).shape
     tensorlab.Size([2, 3])
     """
-    return of_dims(transform_of_real, "ihfftn", input, s, dim, norm, out, forward=False)
+    return of_dims(transform_of_real, "fft.ihfftn", input, s, dim, norm, out, forward=False)
 
 
 def hfft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
@@ -386,7 +386,7 @@ def hfft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
     >>> tensorlab.fft.hfft2(tensorlab.ones(2, 3)).shape
     tensorlab.Size([2, 4])
     """
-    return of_dims(transform_to_real, "hfft2", input, s, dim, norm, out, forward=True)
+    return of_dims(transform_to_real, "fft.hfft2", input, s, dim, norm, out, forward=True)
 
 
 def ihfft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
@@ -396,7 +396,7 @@ def ihfft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
     >>> tensorlab.fft.ihfft2(tensorlab.ones(2, 4)).shape
     tensorlab.Size([2, 3])
     """
-    return of_dims(transform_of_real, "ihfft2", input, s, dim, norm, out, forward=False)
+    return of_dims(transform_of_real, "fft.ihfft2", input, s, dim, norm, out, forward=False)
 
 
 # ---------------------------------------------------------------- frequencies

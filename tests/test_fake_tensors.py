@@ -53,6 +53,7 @@ NEEDS_VALUES = {
         "prod",
     ),  # these look whether a number is in its range, and for zeros
     *("max_unpool1d", "max_unpool2d", "max_unpool3d"),  # and these at the indices
+    "istft",  # looks whether the window covers every sample
     "linalg.lstsq",  # whether there are residuals depends on the rank
 }
 

@@ -53,7 +53,7 @@ BUGS = [
     Bug(
         "the offset of a view is forgotten in its base's history",
         "tensorlab/_core/graph/inplace.pyx",
-        "    slices.view_offset = offset_of(x) - offset_of(base)",
+        "    slices.view_offset = (x.data_ - base.data_) // item_size[x.dtype_]",
         "    slices.view_offset = 0",
     ),
     Bug(
@@ -97,8 +97,8 @@ BUGS = [
     Bug(
         "the derivative of tanh forgets the chain rule",
         "tensorlab/ops/pointwise/elementary.pyx",
-        'scalar="grad * ((T)1 - y * y)"',
-        'scalar="(T)1 - y * y"',
+        'scalar={"inexact": "grad * ((T)1 - y * y)"}',
+        'scalar={"inexact": "(T)1 - y * y"}',
     ),
     Bug(
         "a copy over itself is not read first",

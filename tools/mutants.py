@@ -80,7 +80,15 @@ FAMILIES = {
                   "ops/scaled_dot_product.pyx", [*OPS, "tests/nn"]),
     "recurrent": ("ops/recurrent/*.p[xy]*",
                   ["tests/nn/test_recurrent.py", *OPS]),
-    "linalg": ("ops/linalg/*.pyx ops/linalg/composed.py", OPS),
+    "linalg": ("ops/linalg/*.p[xy]* _core/loops/vectors.pxd", OPS),
+    "complex": ("ops/complex_*.pyx ops/fourier.pyx ops/short_time_fourier.py fft.py",
+                [*OPS, "tests/optim/test_complex_parameters.py"]),
+    "samples": ("ops/multivariate_gamma.py ops/pointwise/scipy_functions.pxd ops/windows.py ops/sampling.pyx "
+                "ops/histogram_of_points.py ops/made_tensors.py ops/foreach.py ops/copied_views.py "
+                "_core/rejection.pyx masked.py quasirandom.py signal/windows.py",
+                [*OPS, "tests/test_masked.py", "tests/test_quasirandom.py", "tests/test_signal.py",
+                 "tests/ops/test_histogramdd.py", "tests/test_make_tensor.py"]),
+    "sparse": ("ops/sparse/*.pyx sparse/*.py nested/*.py", ["tests/sparse", "tests/nested"]),
     "lowering": ("compiler/lowering/*.py compiler/toolchain.py compiler/disk_cache.py _core/loops/scalar.py",
                  ["tests/compiler", "tests/core/test_scalar.py"]),
     "random": ("ops/random.pyx ops/random_factories.pyx ops/dropout.pyx ops/random_activations.py "

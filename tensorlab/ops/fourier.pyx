@@ -73,7 +73,21 @@ def r2c_infer(TensorBase x, dim, normalization, bint onesided):
 
 @FFT_R2C.kernel
 def r2c_kernel(TensorBase out, TensorBase x, dim, normalization, bint onesided):
-    numpy(out)[...] = run_scipy("rfftn" if onesided else "fftn", x, {"axes": dim, "norm": FORWARD_NORMS[normalization]})
+    half = run_scipy("rfftn", x, {"axes": dim, "norm": FORWARD_NORMS[normalization]})
+    result = numpy(out)
+    result[..., :] = half if onesided else mirrored(half, dim, x.sizes[dim[len(dim) - 1]])
+
+cdef object mirrored(object half, object dims, ssize n):
+    """All of a spectrum of real numbers, of which half is known: y[-k] = conj(y[k]) along all dimensions at once."""
+    import numpy as np
+
+    last = dims[len(dims) - 1]
+    half = np.moveaxis(half, last, -1)
+    rest = half[..., n - half.shape[-1]:0:-1].conj()
+    for dim in dims[:len(dims) - 1]:
+        at = dim - (dim > last)
+        rest = np.roll(np.flip(rest, at), 1, at)
+    return np.moveaxis(np.concatenate([half, rest], -1), -1, last)
 
 @FFT_R2C.derivative("x")
 def r2c_derivative(grad, x_shape, dim, normalization, onesided):

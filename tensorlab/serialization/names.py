@@ -52,7 +52,10 @@ NOT_HERE = {  # names for what PyTorch has and there is not here: what it is, an
     **{f"torch.{kind}": (f"{kind} numbers", AS_FLOAT) for kind in ("qint8", "quint8", "qint32")},
     "torch._utils._rebuild_qtensor": ("quantized numbers", AS_FLOAT),
     **{f"torch.uint{bits}": (f"uint{bits} numbers", AS_OTHER) for bits in (16, 32, 64)},
-    "torch._utils._rebuild_tensor_v3": ("numbers of a type such as complex32, uint16 or float8", AS_OTHER),
+    "torch._utils._rebuild_tensor_v3": (
+        "numbers of a type such as complex32, uint16 or float8",
+        AS_OTHER,
+    ),
     "torch._utils._rebuild_nested_tensor": (
         "nested tensors of the strided layout",
         "save x.unbind(), or make them with layout=torch.jagged",

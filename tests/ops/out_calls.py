@@ -165,6 +165,7 @@ ELSEWHERE = {
     **dict.fromkeys(("geqrf", "lu", "orgqr", "ormqr"), COLUMNS),
     **dict.fromkeys(("conj_physical", "nuclear_norm"), STRICTER),
     **dict.fromkeys(("view_as_complex_copy", "view_as_real_copy"), STRICTER),
+    **dict.fromkeys(("dsmm", "spmm"), "other names of mm"),
     **dict.fromkeys(("complex", "polar"), "the comparison is of real numbers; see samples_complex"),
 }
 

@@ -39,12 +39,12 @@ def hermitian(x):
 
 def definite(T, x):
     """x x^H + 1 on the diagonal."""
-    return x @ x.mH + T.ones(x.shape[-1], dtype=x.dtype).diag_embed()
+    return x @ x.mH + T.ones(x.shape[-1], dtype=x.dtype, device=x.device).diag_embed()
 
 
 def regular(T, x):
     """Far from singular."""
-    return x + 3 * T.ones(x.shape[-1], dtype=x.dtype).diag_embed()
+    return x + 3 * T.ones(x.shape[-1], dtype=x.dtype, device=x.device).diag_embed()
 
 
 def triangle(x, upper):

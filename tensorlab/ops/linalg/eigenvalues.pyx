@@ -5,14 +5,13 @@ from tensorlab._core.dispatch.dispatch cimport run_2
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.out_argument cimport store_out, store_outs
 from tensorlab._core.dtypes cimport INT32, complex_dtype, real
-from tensorlab._core.graph.graph cimport should_record
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops.iterator cimport put_back
 from tensorlab._core.tensor cimport TensorBase, empty_beside, result_beside
 from tensorlab.ops.linalg.lapack_library cimport C, D, GEEV, complex_geev_function, geev_function, lapack
 from tensorlab.ops.linalg.matrix_batches cimport (
-    Job, add_matrices, batch_beside, check_square, columns_copy, columns_for, columns_result, first_failure, matrix_at,
-    plain_for, real_size, run_job, start_job, work_size
+    Job, add_matrices, batch_beside, check_square, columns_copy, columns_for, columns_result,
+    first_failure, matrix_at, plain_for, real_size, run_job, start_job, wants_vectors, work_size
 )
 
 from tensorlab import return_types
@@ -190,4 +189,4 @@ def eigvals(TensorBase A not None, *, out=None):
     >>> tensorlab.linalg.eigvals(tensorlab.tensor([[0., 1.], [-1., 0.]]))
     tensor([0.+1.j, 0.-1.j])
     """
-    return store_out("linalg.eigvals", run_2(EIG, A, bool(should_record(A)))[0], out, (A,))
+    return store_out("linalg.eigvals", run_2(EIG, A, wants_vectors(A))[0], out, (A,))

@@ -54,3 +54,4 @@ cdef int start_job(Job* job, TensorBase x) except -1
 cdef int add_matrices(Job* job, TensorBase x, int dims=*) except -1
 cdef int run_job(range_body body, Job* job, ssize work) except -1
 cdef object first_failure(TensorBase info)
+cdef bint wants_vectors(TensorBase A)

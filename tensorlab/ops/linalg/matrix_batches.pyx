@@ -11,9 +11,11 @@ The batch is shared out over our threads, and BLAS keeps to the thread that call
 """
 from libc.stdint cimport int32_t
 
+from tensorlab._core.dispatch.layers cimport has_keys
 from tensorlab._core.dtypes cimport (
     COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, HALF, INEXACT, is_in, item_size
 )
+from tensorlab._core.graph.graph cimport should_record
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, shape_text, ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for, range_body
@@ -242,3 +244,8 @@ cdef object first_failure(TensorBase info):
         place.insert(0, rest % info.sizes[d])
         rest //= info.sizes[d]
     return f"matrix {place[0] if info.ndim_ == 1 else tuple(place)} of the batch", codes[i]
+
+
+cdef bint wants_vectors(TensorBase A):
+    """Will the derivative of eigenvalues or singular values ask for the vectors? What a wrapper holds doesn't say, so then yes."""
+    return should_record(A) or has_keys(A)

@@ -52,7 +52,9 @@ def matrix_power(A, n, *, out=None):
         check_square_matrices("linalg.matrix_power", A)
         A, n = inv(A), -n
     if n == 0:
-        result = identity_like(A) + 0 * A if A.requires_grad else identity_like(A)
+        result = identity_like(A)
+        if A.requires_grad:  # a history, in which the gradient is 0
+            result = result + A.masked_fill(result == result, 0)
     else:
         result = None
         while True:  # by the bits of n: a factor A, A^2, A^4, ... for each that is set

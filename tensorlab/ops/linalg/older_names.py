@@ -4,6 +4,7 @@ import math
 
 from tensorlab import return_types
 from tensorlab._core.device import contiguous_format
+from tensorlab._core.dispatch.numpy_aliases import accepts_numpy_names
 from tensorlab._core.dispatch.out_argument import store_outs
 from tensorlab.errors import LinAlgError, ShapeError
 from tensorlab.ops.dimensions import adjoint
@@ -216,6 +217,7 @@ def svd(input, some=True, compute_uv=True, *, out=None):
 
 
 # ------------------------------------------------------------------------------ norms
+@accepts_numpy_names
 def frobenius_norm(input, dim, keepdim=False, *, out=None):
     """The Frobenius norm along one or two dimensions: `norm` with p=2.
 
@@ -227,6 +229,7 @@ def frobenius_norm(input, dim, keepdim=False, *, out=None):
     return matrix_norms.vector_norm(input, 2, dim, keepdim, out=out)
 
 
+@accepts_numpy_names
 def nuclear_norm(input, dim=(-2, -1), keepdim=False, *, out=None):
     """The sum of the singular values of matrices: `linalg.matrix_norm` with ord="nuc".
 

@@ -10,7 +10,6 @@ from tensorlab._core.dispatch.dispatch cimport run_3, run_4
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.out_argument cimport store_out, store_outs
 from tensorlab._core.dtypes cimport INT32, real_dtype
-from tensorlab._core.graph.graph cimport should_record
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops.iterator cimport copy_into, put_back
 from tensorlab._core.tensor cimport TensorBase, empty_beside, result_beside
@@ -18,8 +17,9 @@ from tensorlab.ops.linalg.lapack_library cimport (
     C, GESDD, SYEVD, complex_gesdd_function, gesdd_function, heevd_function, lapack, syevd_function
 )
 from tensorlab.ops.linalg.matrix_batches cimport (
-    Job, add_matrices, batch_beside, check_matrix, check_square, columns_copy, columns_for, first_failure,
-    matrices_beside, matrix_at, plain_for, real_size, run_job, start_job, work_size
+    Job, add_matrices, batch_beside, check_matrix, check_square, columns_copy, columns_for,
+    first_failure, matrices_beside, matrix_at, plain_for, real_size, run_job, start_job,
+    wants_vectors, work_size
 )
 from tensorlab.ops.linalg.small_matrices cimport eigen_lanes, in_lanes, singular_lanes
 
@@ -63,7 +63,7 @@ cdef void find_by_lapack(void* context, ssize begin, ssize end) noexcept nogil:
     free(iwork)
 
 
-cdef Op EIGH = Op('_linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)',
+cdef Op EIGH = Op("_linalg_eigh(Tensor A, str UPLO=\"L\", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)",
                   checks_values=True, holomorphic=False)
 
 @EIGH.infer
@@ -177,7 +177,7 @@ def eigvalsh(TensorBase A not None, UPLO="L", *, out=None):
     >>> tensorlab.linalg.eigvalsh(tensorlab.tensor([[2., 0.], [0., 1.]]))
     tensor([1., 2.])
     """
-    return store_out("linalg.eigvalsh", run_3(EIGH, A, UPLO, bool(should_record(A)))[0], out, (A,))
+    return store_out("linalg.eigvalsh", run_3(EIGH, A, UPLO, wants_vectors(A))[0], out, (A,))
 
 
 # ---------------------------------------------------------------- svd
@@ -357,4 +357,4 @@ def svdvals(TensorBase A not None, *, driver=None, out=None):
     >>> tensorlab.linalg.svdvals(tensorlab.tensor([[3., 0.], [0., 4.]]))
     tensor([4., 3.])
     """
-    return store_out("linalg.svdvals", run_4(SVD, A, False, bool(should_record(A)), driver)[1], out, (A,))
+    return store_out("linalg.svdvals", run_4(SVD, A, False, wants_vectors(A), driver)[1], out, (A,))

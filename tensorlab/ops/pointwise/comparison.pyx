@@ -5,6 +5,7 @@ from tensorlab._core.dispatch.dispatch cimport run_binary, run_quaternary, run_u
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport comparable, is_operand
 from tensorlab._core.dtypes cimport COMPLEX, is_in
+from tensorlab._core.state.devices cimport FIRST_OF_OTHERS
 from tensorlab._core.state.modes cimport active_layers
 from tensorlab._core.tensor cimport TensorBase, memory_of
 from tensorlab.ops.pointwise.common cimport check_tensor
@@ -252,6 +253,8 @@ cdef bint is_true_everywhere(TensorBase x) except -1:
     """Is no element of a new, dense bool tensor False?"""
     if active_layers:
         return bool((<object>x).all())
+    if x.storage_.device >= FIRST_OF_OTHERS:            # whose memory its device reads
+        return (<object>x).all().item()
     return x.numel_ == 0 or memchr(memory_of(x), 0, x.numel_) == NULL
 
 def allclose(TensorBase input not None, other, rtol=1e-05, atol=1e-08, equal_nan=False):

@@ -230,6 +230,8 @@ HARMLESS = {
     **dict.fromkeys(
         ("set_grad_enabled", "enable_grad"), "state of the thread that guards compare: READS"
     ),
+    "set_makers": "asked by the sparse package once, when it is imported",
+    "set_data": "a rule for the assignment x.data = y, which guards see",
     "detect_anomaly": "set_detect_anomaly as a context",
     "set_multithreading_enabled": "code that asks for it is refused: READS",
     "set_num_threads": "kernels run on any number; code that asks for it is refused: READS",
