@@ -43,7 +43,8 @@ TRANSFORMS = [
     *("RandomVerticalFlip", "Resize"),
 ]
 ARGUMENTS = {
-    "Tensor": """input real imag mat mat1 mat2 vec vec1 vec2 batch1 batch2 tensor tensor1 tensor2 mask source src index target
+    "Tensor": """input real imag
+        mat mat1 mat2 vec vec1 vec2 batch1 batch2 tensor tensor1 tensor2 mask source src index target
         sorter weight weights running_mean running_var pos_weight x x1 x2 query key attn_mask elements prepend append
         values b src tgt memory src_mask tgt_mask memory_mask key_padding_mask src_key_padding_mask
         tgt_key_padding_mask memory_key_padding_mask out_proj_weight
