@@ -125,7 +125,7 @@ class LogDensity(Exercise):
     Write `log_density(K, y)`, the logarithm of the density of a normal distribution with mean 0 and the covariance
     matrix `K`, at the vector `y` of `n` numbers:
 
-    $$ -\\tfrac12\\, y^T K^{-1} y \\;-\\; \\tfrac12 \\log \\det K \\;-\\; \\tfrac n2 \\log 2\\pi $$
+    $$ -\\tfrac12 \\big( y^T K^{-1} y + \\log \\det K + n \\log 2\\pi \\big) $$
 
     `K` may be large, and its determinant may be smaller, or larger, than any float64. The result is a tensor of shape
     (), and its gradients by `K` and `y` are finite.
@@ -255,8 +255,9 @@ class RootBackward(Exercise):
 
     For a function $f$ of the eigenvalues, $F(A) = V \\operatorname{diag}(f(\\lambda))\\, V^T$, the gradient is
 
-    $$ \\bar A = V \\big( K \\circ (V^T G V) \\big) V^T, \\qquad
-       K_{ij} = \\frac{f(\\lambda_i) - f(\\lambda_j)}{\\lambda_i - \\lambda_j}, \\qquad K_{ii} = f'(\\lambda_i) . $$
+    $$ \\bar A = V \\big( K \\circ (V^T G V) \\big) V^T $$
+
+    $$ K_{ij} = \\frac{f(\\lambda_i) - f(\\lambda_j)}{\\lambda_i - \\lambda_j}, \\quad K_{ii} = f'(\\lambda_i) $$
 
     Take $f(\\lambda) = 1/\\sqrt\\lambda$. Cancel $\\lambda_i - \\lambda_j$ on paper, and write `root_backward(A, G)`
     for a positive definite `A` and a symmetric `G`. It must be right where eigenvalues are equal or nearly so.
