@@ -100,10 +100,12 @@ def cholesky_ex_derivative(grads, L, upper):
     return solve_triangular(L, inner, upper=False, left=False)
 
 def mirrored(x):
-    """The Hermitian matrices with the lower triangle of x, and the real part of its diagonal."""
+    """The Hermitian matrices with x's lower triangle and the real part of its diagonal."""
     below = x.tril(-1)
     diagonal = x.diagonal(0, -2, -1)
-    return below + adjoint(below) + (diagonal.real if x.is_complex() else diagonal).diag_embed()
+    if x.is_complex():
+        diagonal = diagonal.real
+    return below + adjoint(below) + diagonal.diag_embed()
 
 
 def cholesky_ex(TensorBase A not None, *, bint upper=False, bint check_errors=False, out=None):
