@@ -229,7 +229,9 @@ class LogDensity(Exercise):
                 came.requires_grad,
                 "The result has no gradient: don't leave tensors on the way from K and y.",
             )
-            by_K, by_y = torch.autograd.grad(came, (K, y))
+            by_K, by_y = torch.autograd.grad(came, (K, y), allow_unused=True)
+            require(by_K is not None, "The result has no gradient by K.")
+            require(by_y is not None, "The result has no gradient by y.")
             expect(by_y, -weights, f"the gradient by y for n = {n}", tolerance=1e-6)
             inverse = torch.linalg.inv(K.detach())
             expect(
