@@ -26,6 +26,9 @@ from stub_types import argument_type, result_type, type_of_default  # noqa: E402
 
 from tensorlab import nn  # noqa: E402
 from tensorlab._missing import MissingAttribute  # noqa: E402
+from tensorlab._on_demand import import_all  # noqa: E402
+
+import_all()  # schemas say what ops accept, also those in modules that few programs use
 
 # The modules that have a stub. A class stands in the first one that has it; the others import it from there.
 MODULES = [

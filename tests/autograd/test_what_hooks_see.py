@@ -48,7 +48,7 @@ SEES_OTHERS = {
             *("quantile", "nanquantile", "mode", "frexp"),
             *("cross", "cdist", "renorm", "corrcoef", "linalg.cross"),
             *("linalg.lu", "linalg.lstsq", "linalg.cond", "linalg.matrix_norm"),
-            *("mvlgamma", "polar", "istft"),
+            *("mvlgamma", "polar", "istft", "linalg.matrix_power 0"),
         ),
         IN_OTHER_OPS,
     ),

@@ -52,11 +52,8 @@ names = ["stride", "as_strided", "viz.strides"]
 
 
 # ---------------------------------------------------------------- the table of contents
-INSERTED = (
-    57,
-    58,
-    59,
-)  # chapters of a part that others stood behind already, and keep their numbers
+# Chapters of a part that others stood behind already, and keep their numbers.
+INSERTED = (57, 58, 59)
 
 
 def test_every_chapter_of_the_book_is_numbered_once_and_in_order():

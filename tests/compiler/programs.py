@@ -13,9 +13,6 @@ READS_VALUES = {
         "a derivative depends on values",
     ),
     **dict.fromkeys(
-        ("zeta", "igamma", "igammac"), "their derivative by the first argument is not there"
-    ),
-    **dict.fromkeys(
         ("masked_select", "index_put replace", "repeat_interleave counts"),
         "its result depends on values",
     ),

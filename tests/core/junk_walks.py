@@ -301,6 +301,10 @@ def compiled_functions():
                 name in public and callable(thing)
             ):
                 found.setdefault(id(thing), (f"{module_name}.{name}", thing))
+    if hasattr(
+        T.multiprocessing, "Pool"
+    ):  # of a million processes, if that is what it is asked for
+        found.pop(id(T.multiprocessing.Pool), None)
     for name, thing in sorted(vars(T.Tensor).items()):
         if callable(thing) and not isinstance(thing, (type, staticmethod, classmethod)):
             found.setdefault(id(thing), (f"tensorlab.Tensor.{name}", thing))

@@ -311,7 +311,7 @@ def ormqr(TensorBase input not None, TensorBase tau not None, TensorBase other n
 
 
 # ---------------------------------------------------------------- qr
-cdef Op QR = Op('linalg_qr(Tensor A, str mode="reduced") -> (Tensor Q, Tensor R)', holomorphic=False)
+cdef Op QR = Op("linalg_qr(Tensor A, str mode=\"reduced\") -> (Tensor Q, Tensor R)", holomorphic=False)
 
 MODES = ("reduced", "complete", "r")
 
