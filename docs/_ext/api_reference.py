@@ -91,8 +91,14 @@ def method_groups():
 
 
 def public_names(module, sources=()):
-    """Return the sorted public functions and classes of `module`, defined in one of `sources`."""
-    every = getattr(module, "__all__", None) or [n for n in vars(module) if not n.startswith("_")]
+    """Return the sorted public functions and classes of `module`, defined in one of `sources`.
+
+    A module without `__all__` has those that it defines: what it imports is another's to document.
+    """
+    every = getattr(module, "__all__", None)
+    if every is None:
+        every = [name for name in vars(module) if not name.startswith("_")]
+        sources = sources or [module.__name__]
     return sorted(name for name in every if is_documented(getattr(module, name), sources))
 
 

@@ -57,6 +57,13 @@ def test_every_method_of_a_tensor_is_on_one_page():
     assert sorted(listed) == sorted(methods)
 
 
+def test_a_module_without_all_has_what_it_defines():
+    module = importlib.import_module("tensorlab._subclasses.fake_tensor")
+    assert hasattr(module, "Tensor")
+    assert "FakeTensor" in public_names(module)
+    assert "Tensor" not in public_names(module)
+
+
 def test_every_public_function_and_class_has_a_docstring():
     bare = [value.__qualname__ for value in documented() if not (value.__doc__ or "").strip()]
     assert bare == []
