@@ -16,6 +16,8 @@ import html
 import posixpath
 from pathlib import Path
 
+import pygments.lexers
+import pygments.token
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
 from sphinx.util.nodes import set_source_info
@@ -143,8 +145,18 @@ def merge_pages(app, environment, docnames, other):
         pages.setdefault(docname, set()).update(paths)
 
 
+class CythonLexer(pygments.lexers.CythonLexer):
+    """Pygments' own stops at the operator of matrix products."""
+
+    tokens = {  # noqa: RUF012 - a lexer's tables are those of its class
+        **pygments.lexers.CythonLexer.tokens,
+        "name": [*pygments.lexers.CythonLexer.tokens["name"], (r"@", pygments.token.Operator)],
+    }
+
+
 def setup(app):
     app.add_directive("source", SourceDirective)
+    app.add_lexer("cython", CythonLexer)
     app.connect("html-collect-pages", pages_of_files)
     app.connect("env-purge-doc", forget_pages)
     app.connect("env-merge-info", merge_pages)

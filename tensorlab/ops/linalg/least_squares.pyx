@@ -177,8 +177,7 @@ def lstsq(TensorBase A not None, TensorBase B not None, rcond=None, *, driver=No
     -------
     (solution, residuals, rank, singular_values)
         solution : (*, n, k), or (*, n)
-        residuals : (*, k), the sums of squares of A @ X - B, if m > n and all matrices have full rank; else empty, as with
-            "gelsy"
+        residuals : (*, k), sums of squares of A @ X - B, if m > n and all have full rank; else, and with "gelsy", empty
         rank : int64, (*); empty with "gels"
         singular_values : (*, min(m, n)) with "gelsd" and "gelss", else empty
 

@@ -247,5 +247,5 @@ cdef object first_failure(TensorBase info):
 
 
 cdef bint wants_vectors(TensorBase A):
-    """Will the derivative of eigenvalues or singular values ask for the vectors? What a wrapper holds doesn't say, so then yes."""
+    """Will the derivative of eigenvalues or singular values ask for the vectors? Of a wrapper nothing is known, so then yes."""
     return should_record(A) or has_keys(A)
