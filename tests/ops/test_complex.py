@@ -156,6 +156,14 @@ def test_what_needs_an_order_is_refused(call):
     assert z.tolist() == before
 
 
+@pytest.mark.parametrize("value", [1j, tensorlab.tensor(1j)])
+def test_a_real_tensor_is_not_filled_with_complex_numbers(value):
+    x = tensorlab.ones(2)
+    with pytest.raises(RuntimeError, match="masked_fill_: .*complex"):
+        x.masked_fill_(x > 0, value)
+    assert x.tolist() == [1, 1]
+
+
 def test_gradcheck_takes_complex_numbers():
     z = tensorlab.randn(3, dtype=tensorlab.complex128, requires_grad=True)
     w = tensorlab.randn(3, dtype=tensorlab.complex128, requires_grad=True)

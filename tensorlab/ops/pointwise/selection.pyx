@@ -101,6 +101,9 @@ cdef object checked_value(str where, TensorBase x, object mask, object value):
         if (<TensorBase>value).ndim_ > 0:
             raise ShapeError(f"{where}: value has shape {tuple(value.shape)}; it must be a number or a tensor of shape (). "
                              f"Use where(mask, value, input) for one value each")
+        if is_in((<TensorBase>value).dtype_, COMPLEX) and not is_in(x.dtype_, COMPLEX):
+            raise DTypeError(f"{where}: value is {value.dtype}, which {x.dtype} can't hold; give value.real, or convert input "
+                             f"with .cfloat() first")
         return value if (<TensorBase>value).dtype_ == x.dtype_ else value.to(x.dtype)
     value = as_number(value)
     if value is None:
