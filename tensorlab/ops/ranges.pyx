@@ -287,7 +287,8 @@ cdef object as_complex(object number):
 cdef object complex_space(object start, object end, object steps, object dtype, object device):
     """A row of complex numbers, whose real and imaginary parts are at equal distances."""
     cdef int code = complex_dtype(default_float()) if dtype is None else dtype_code(dtype, NO_DTYPE)
-    start, end, kind = as_complex(start), as_complex(end), dtype_object(real_dtype(code))
+    start, end = [one.item() if isinstance(one, TensorBase) else one for one in (start, end)]
+    kind = dtype_object(real_dtype(code))
     parts = [linspace(first, last, steps, dtype=kind, device=device)
              for first, last in ((start.real, end.real), (start.imag, end.imag))]
     return parts[0] + parts[1] * 1j

@@ -156,6 +156,14 @@ def test_what_needs_an_order_is_refused(call):
     assert z.tolist() == before
 
 
+def test_a_row_of_complex_numbers_may_begin_at_a_real_tensor():
+    row = tensorlab.linspace(
+        tensorlab.tensor(0), tensorlab.tensor(2.0), 3, dtype=tensorlab.complex64
+    )
+    assert row.tolist() == [0, 1, 2]
+    assert row.dtype is tensorlab.complex64
+
+
 @pytest.mark.parametrize("value", [1j, tensorlab.tensor(1j)])
 def test_a_real_tensor_is_not_filled_with_complex_numbers(value):
     x = tensorlab.ones(2)
