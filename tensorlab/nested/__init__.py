@@ -1,7 +1,7 @@
 """Nested tensors: sequences of different lengths in one tensor, without padding."""
 
 from tensorlab import _missing
-from tensorlab.nested import rules
+from tensorlab.nested import gradients, inner, pointwise, shapes
 from tensorlab.nested.creation import (
     as_nested_tensor,
     masked_select,
