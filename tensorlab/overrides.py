@@ -28,6 +28,7 @@ from tensorlab._core.dispatch.overrides import (
     register,
 )
 from tensorlab._dispatch_trace import trace_dispatch
+from tensorlab._on_demand import MethodOnDemand
 from tensorlab._tensor import Tensor
 from tensorlab.ops.subclasses import keep_plain
 
@@ -53,7 +54,7 @@ __all__ = [
 ]
 
 # Where public functions live.
-_NAMESPACES = ("tensorlab", "tensorlab.nn.functional", "tensorlab.special")
+_NAMESPACES = ("tensorlab", "tensorlab.nn.functional", "tensorlab.special", "tensorlab.linalg")
 
 # Which function hooks are told when an operator is called: PyTorch's choice, name by name.
 _OPERATORS = {
@@ -114,7 +115,8 @@ def _members():
     """Yield (name in Tensor, what is listed there), the class before the base."""
     for name in dict.fromkeys([*vars(Tensor), *vars(Tensor.__base__)]):
         if name not in _IGNORED:
-            yield name, inspect.getattr_static(Tensor, name)
+            member = inspect.getattr_static(Tensor, name)
+            yield name, getattr(Tensor, name) if isinstance(member, MethodOnDemand) else member
 
 
 def _collect():

@@ -190,3 +190,19 @@ import tensorlab
 print(tensorlab.Tensor in reduction.ForkingPickler._extra_reducers)
 """)
     assert said.strip() == "True"
+
+
+def test_a_class_hears_of_methods_that_are_on_demand():
+    said = run("""
+import tensorlab
+class Loud(tensorlab.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        print(func.__name__)
+        return super().__torch_function__(func, types, args, kwargs or {})
+x = tensorlab.ones(2, 2).as_subclass(Loud)
+x.i0()
+x.to_dense()
+x.igamma(x)
+""")
+    assert said.split() == ["i0", "to_dense", "igamma"]

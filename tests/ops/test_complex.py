@@ -12,7 +12,7 @@ from tests.oracle import require_torch
 
 torch = require_torch()
 
-# PyTorch's words about formulas that nobody has looked at; some of ours are for functions of which it has none.
+# What PyTorch says where it has no formula for complex numbers; in some of these cases we have one.
 NO_DERIVATIVE = "does not support automatic differentiation for outputs with complex dtype"
 # Samples of ops that take complex numbers in PyTorch and refuse them here, and why.
 NOT_HERE: dict[str, str] = {
