@@ -37,10 +37,25 @@ from tensorlab._core.storage import (
     set_cache_limit,
 )
 from tensorlab._core.tensor import Size, live_tensors
-from tensorlab.amp import (
+from tensorlab.amp.autocast_mode import (
     autocast,
+    autocast_decrement_nesting,
+    autocast_increment_nesting,
+    clear_autocast_cache,
     get_autocast_dtype,
+    is_autocast_cache_enabled,
     is_autocast_enabled,
+    set_autocast_cache_enabled,
+    set_autocast_dtype,
+    set_autocast_enabled,
+)
+from tensorlab.amp.older_names import (
+    get_autocast_cpu_dtype,
+    get_autocast_gpu_dtype,
+    is_autocast_cpu_enabled,
+    set_autocast_cpu_dtype,
+    set_autocast_cpu_enabled,
+    set_autocast_gpu_dtype,
 )
 from tensorlab.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from tensorlab.autograd.grad_mode import (

@@ -86,15 +86,6 @@ PLANNED = [
         utils.module_tracker profiler.itt profiler.profiler profiler.python_tracer monitor""",
     ),
     (
-        "44-mixed-precision",
-        "use tensorlab.autocast, which takes device and type",
-        "",
-        """is_autocast* set_autocast* autocast_* get_autocast_* clear_autocast_cache
-        amp.autocast_mode amp.grad_scaler cpu.amp.autocast_mode cpu.amp.grad_scaler
-        cuda.amp.autocast_mode cuda.amp.grad_scaler cuda.amp.common
-        cuda.amp.amp_definitely_not_available""",
-    ),
-    (
         "45-quantization",
         "round by hand with torch.round and clamp",
         "",

@@ -14,6 +14,7 @@ Gradients follow from the transform being linear: tensorlab/ops/fourier.pyx.
 """
 
 from tensorlab import _missing
+from tensorlab._core.dispatch.autocast import in_float32
 from tensorlab._core.dispatch.out_argument import store_out
 from tensorlab._core.dtypes import get_default_dtype
 from tensorlab.errors import DimensionError, ShapeError, UnsupportedDType
@@ -61,6 +62,7 @@ def factor_of(where, norm, forward):
 
 def floating(where, x, *, to_complex=False):
     """Return x in a type that can be transformed: integers become floating numbers."""
+    (x,) = in_float32((x,))
     dtype = x.dtype
     if not (dtype.is_floating_point or dtype.is_complex):
         dtype = get_default_dtype()

@@ -1,5 +1,5 @@
 """Mixed precision switched off: programs that write it into their training steps run, and
-compute in float32."""
+compute in float32. Switched on: test_autocast.py and test_grad_scaler.py."""
 
 import contextlib
 import pickle
@@ -8,7 +8,6 @@ import warnings
 import pytest
 
 import tensorlab
-from tensorlab.errors import NotThereYet
 from tests.ops.agreement import agree
 from tests.oracle import require_torch
 
@@ -115,17 +114,6 @@ REFUSED = """
 @pytest.mark.parametrize("expression", [line.strip() for line in REFUSED.strip().splitlines()])
 def test_bad_arguments_get_pytorchs_class(expression):
     agree(lambda T: eval(expression, {"T": T}))
-
-
-def test_what_is_still_to_come_says_so():
-    for make in (
-        lambda: tensorlab.autocast("cpu"),
-        lambda: tensorlab.amp.autocast("cpu", dtype=tensorlab.float16),
-        lambda: tensorlab.amp.GradScaler("cpu"),
-    ):
-        with pytest.raises(NotThereYet, match=r"chapter 44, mixed-precision.*enabled=False"):
-            make()
-    assert not tensorlab.amp.is_autocast_available("cpu")
 
 
 def test_questions_are_answered():

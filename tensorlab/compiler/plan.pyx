@@ -16,6 +16,7 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t, uintptr_t
 from libc.string cimport memset
 
+from tensorlab._core.dispatch.autocast cimport ThreadAutocast, thread_autocast
 from tensorlab._core.dispatch.dispatch cimport run as run_op
 from tensorlab._core.dispatch.dispatch cimport run_binary, run_unary
 from tensorlab._core.dispatch.op cimport MAX_ARGUMENTS, Op
@@ -352,8 +353,9 @@ cdef class Plan:
         cdef PyObject** slots = on_stack
         cdef Step step
         cdef list results
+        cdef ThreadAutocast* autocast = thread_autocast()
         cdef bint grad_mode
-        cdef int i
+        cdef int i, cast_to = autocast.dtype
         if len(inputs) != self.inputs:
             raise TypeError(f"Plan: takes {self.inputs} tensors, and {len(inputs)} were given")
         if self.slots > MAX_SLOTS_ON_STACK:
@@ -362,6 +364,7 @@ cdef class Plan:
                 raise MemoryError()
         memset(slots, 0, self.slots * sizeof(PyObject*))
         grad_mode = set_grad_mode(False)
+        autocast.dtype = -1             # the casts are steps
         try:
             for i in range(self.inputs):
                 put(slots, i, as_input(inputs[i]))
@@ -380,6 +383,7 @@ cdef class Plan:
                 results.append(<object>slots[i])
             return results
         finally:
+            autocast.dtype = cast_to
             set_grad_mode(grad_mode)
             for i in range(self.slots):
                 Py_XDECREF(slots[i])

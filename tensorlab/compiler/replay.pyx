@@ -5,7 +5,7 @@ here, in C. What is rare (recordings, errors) is in frontend.py.
 """
 cimport cython
 
-from tensorlab._core.dispatch.layers import entered_layers
+from tensorlab._core.dispatch.autocast import other_layers
 
 from tensorlab._core.random cimport Generator, Place, default_generator, note_own_place, take_back_own
 from tensorlab._core.state.modes cimport active_layers
@@ -123,7 +123,7 @@ cdef class Replay:
         cdef list inputs
         cdef int i = 0
         # a recorder is a layer, and takes in the calls inside
-        if off or (active_layers and (entered_layers() or is_compiling())):
+        if off or (active_layers and (other_layers() or is_compiling())):
             return self.compiled.function(*args, **kwargs)
         if self.rest:
             self.rest -= 1

@@ -1,7 +1,7 @@
 """Mixed precision under its older names; write `amp.autocast("cpu", ...)` instead."""
 
 from tensorlab import _missing
-from tensorlab.amp import older_classes
+from tensorlab.amp.older_names import older_classes
 
 __all__ = ["GradScaler", "autocast"]
 

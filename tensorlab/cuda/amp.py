@@ -3,10 +3,11 @@
 import warnings
 
 from tensorlab import _missing, amp
+from tensorlab.amp.older_names import older_classes
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
-autocast, GradScaler = amp.older_classes("cuda")
+autocast, GradScaler = older_classes("cuda")
 
 
 def __getattr__(name):

@@ -12,14 +12,14 @@ import contextlib
 
 from tensorlab._core.dispatch import dispatch_hooks
 from tensorlab._core.dispatch.facets import Facet
+from tensorlab._core.dispatch.autocast_rules import autocast_rule
 from tensorlab._core.dispatch.overloads import OpOverload
 from tensorlab._core.state.devices import device_names
 from tensorlab.errors import NoDataError
 from tensorlab.library.definitions import NAME, Definition, caller_line, definition_of, split_name
 
-# A rule of a program's op under vmap, and what autocast does with its arguments.
+# A rule of a program's op under vmap.
 batching = Facet("batching")
-autocast = Facet("autocast")
 
 # What PyTorch's dispatch keys mean here.
 DEVICE_OF_KEY = {"": None, "CompositeExplicitAutograd": None}  # others are names of devices
@@ -279,7 +279,7 @@ def register_vmap(op, func=None, /, *, lib=None):
 def register_autocast(op, device_type, cast_inputs, /, *, lib=None):
     """Say in which dtype an op takes its floating arguments where autocast is on."""
     definition = definition_of(op, "register_autocast")
-    autocast.give(definition.name, (device_type, cast_inputs))
+    autocast_rule.give(definition.name, (device_type, cast_inputs))
 
 
 def register_torch_dispatch(op, torch_dispatch_class, func=None, /, *, lib=None):

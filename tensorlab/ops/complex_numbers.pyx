@@ -3,6 +3,7 @@
 The parts are views of the same memory, of every second of its real numbers (complex_views.pyx).
 """
 from cpython.object cimport PyObject
+from tensorlab._core.dispatch.autocast cimport in_float32
 from tensorlab._core.dispatch.dispatch cimport run_tuple, run_unary
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport broadcast_operands, same_numbers
@@ -285,6 +286,7 @@ def polar(TensorBase abs not None, TensorBase angle not None, *, out=None):
     >>> tensorlab.polar(tensorlab.tensor([2.]), tensorlab.tensor([math.pi]))
     tensor([-2.-1.7485e-07j])
     """
+    abs, angle = in_float32((abs, angle))
     check_parts("polar", "abs", abs, "angle", angle)
     turn = <object>angle
     return store_out("polar", complex_of(abs * turn.cos(), abs * turn.sin()), out, (abs, angle))

@@ -16,6 +16,7 @@ direct_convolution.pyx. As usual in deep learning, the kernel is not flipped.
 """
 from cpython.number cimport PyIndex_Check
 
+from tensorlab._core.dispatch.autocast cimport in_lower
 from tensorlab._core.dispatch.dispatch cimport run_tuple
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_dtype, check_same_place
@@ -479,6 +480,7 @@ cdef object convolve_transposed(TensorBase x, TensorBase weight, TensorBase bias
     cdef tuple strides = read_numbers(stride, n, 1, where, "stride"), dilations, paddings, extras
     cdef list out_shape
     cdef ssize in_channels, size
+    x, weight, bias = in_lower((x, weight, bias))
     paddings = read_numbers(padding, n, 0, where, "padding")
     extras = read_numbers(output_padding, n, 0, where, "output_padding")
     dilations = read_numbers(dilation, n, 1, where, "dilation")

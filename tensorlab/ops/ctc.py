@@ -6,6 +6,7 @@ symbols of the labels with blanks between them. All of it is in logarithms, and 
 so that gradients stay numbers.
 """
 
+from tensorlab._core.dispatch.autocast import in_float32
 from tensorlab._core.interop.exchange import tensor
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
 from tensorlab.ops.creation import full, zeros
@@ -54,6 +55,7 @@ def ctc_loss(
     >>> tensorlab.nn.functional.ctc_loss(uniform, tensorlab.tensor([1]), [2], [1]).exp()
     tensor(3.)
     """
+    (log_probs,) = in_float32((log_probs,))
     log_probs, targets, steps, lengths, is_batch = checked(
         log_probs, targets, input_lengths, target_lengths, blank
     )

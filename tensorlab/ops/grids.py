@@ -4,6 +4,7 @@ import itertools
 import math
 import warnings
 
+from tensorlab._core.dispatch.autocast import in_float32
 from tensorlab.errors import ShapeError
 from tensorlab.ops.pointwise.selection import where
 from tensorlab.ops.ranges import linspace
@@ -104,6 +105,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     >>> tensorlab.nn.functional.grid_sample(x, grid, align_corners=True)
     tensor([[[[2.5000]]]])
     """
+    input, grid = in_float32((input, grid))
     if mode not in ("bilinear", "nearest", "bicubic"):
         raise ValueError(
             f"grid_sample: mode is {mode!r}; expected 'bilinear', 'nearest' or 'bicubic'"

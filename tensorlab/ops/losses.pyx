@@ -10,6 +10,7 @@ cimport cython
 from libc.stdint cimport int64_t
 
 cimport tensorlab._core.loops.tl_math as tl_math
+from tensorlab._core.dispatch.autocast cimport in_float32
 from tensorlab._core.dispatch.dispatch cimport run_3, run_tuple
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_dtype, check_same_place, same_numbers
@@ -466,6 +467,7 @@ def cross_entropy(TensorBase input not None, TensorBase target not None, TensorB
     >>> tensorlab.nn.functional.cross_entropy(scores, tensorlab.tensor([0, 1]), reduction="none")
     tensor([0.6931, 0.0486])
     """
+    input, target, weight = in_float32((input, target, weight))
     reduction = named_reduction(size_average, reduce, reduction)
     check_reduction("cross_entropy", reduction)
     if not 0 <= label_smoothing <= 1:

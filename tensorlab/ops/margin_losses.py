@@ -4,6 +4,7 @@ All are made of other operations, so they need no derivatives of their own. Each
 "none", and PyTorch's older names for it, `size_average` and `reduce`.
 """
 
+from tensorlab._core.dispatch.autocast import in_float32
 from tensorlab.errors import DTypeError, PositionOutOfRange, ShapeError
 from tensorlab.ops.composite import pairwise_distance
 from tensorlab.ops.creation import zeros
@@ -43,6 +44,7 @@ def margin_ranking_loss(
     >>> tensorlab.nn.functional.margin_ranking_loss(high, low, tensorlab.ones(2), reduction="none")
     tensor([0.0000, 0.5000])
     """
+    input1, input2, target = in_float32((input1, input2, target))
     reduction = named_reduction(size_average, reduce, reduction, level=3)
     if not input1.dim() == input2.dim() == target.dim():
         raise ShapeError(
@@ -69,6 +71,7 @@ def hinge_embedding_loss(
     >>> tensorlab.nn.functional.hinge_embedding_loss(distances, target, reduction="none")
     tensor([0.5000, 0.7500])
     """
+    input, target = in_float32((input, target))
     reduction = named_reduction(size_average, reduce, reduction, level=3)
     zero = zeros((), dtype=input.dtype, device=input.device)
     far = where(target != 1, (margin - input).clamp_min(0), zero)
@@ -90,6 +93,7 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     >>> tensorlab.nn.functional.soft_margin_loss(tensorlab.tensor([0., 200.]), tensorlab.tensor([1., -1.]))
     tensor(100.3466)
     """
+    input, target = in_float32((input, target))
     reduction = named_reduction(size_average, reduce, reduction, level=3)
     check_floating("soft_margin_loss", input=input)
     return reduced("soft_margin_loss", -logsigmoid(input * target), reduction)
@@ -116,6 +120,7 @@ def cosine_embedding_loss(
     >>> tensorlab.nn.functional.cosine_embedding_loss(x, y, tensorlab.tensor([1, -1]), reduction="none")
     tensor([1., 1.])
     """
+    input1, input2, target = in_float32((input1, input2, target))
     reduction = named_reduction(size_average, reduce, reduction, level=3)
     dims = target.dim()
     if dims > 1 or input1.dim() != dims + 1 or input2.dim() != dims + 1:
@@ -191,6 +196,7 @@ def multi_margin_loss(
     >>> tensorlab.nn.functional.multi_margin_loss(scores, tensorlab.tensor([1]))
     tensor(0.1667)
     """
+    input, target, weight = in_float32((input, target, weight))
     reduction = named_reduction(size_average, reduce, reduction, level=3)
     check_reduction("multi_margin_loss", reduction)
     if p not in (1, 2):
@@ -240,6 +246,7 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     >>> tensorlab.nn.functional.multilabel_margin_loss(scores, right)
     tensor(0.8500)
     """
+    input, target = in_float32((input, target))
     reduction = named_reduction(size_average, reduce, reduction, level=3)
     check_reduction("multilabel_margin_loss", reduction)
     shapes = [shape_of(input)] if input.numel() != 1 or input.dim() == 2 else [(), (1,)]
@@ -319,6 +326,7 @@ def triplet_margin_loss(
     >>> tensorlab.nn.functional.triplet_margin_loss(a, p, n)
     tensor(0.5000)
     """
+    anchor, positive, negative = in_float32((anchor, positive, negative))
     reduction = named_reduction(size_average, reduce, reduction, level=3)
     check_triplet("triplet_margin_loss", anchor, positive, negative, margin)
 

@@ -4,6 +4,7 @@ A constant is written around a copy of the tensor; copies of its own are picked 
 Both are made of other operations, which know their gradients.
 """
 
+from tensorlab._core.dispatch.autocast import in_float32
 from tensorlab._core.graph.saved import call_unpacked
 from tensorlab.errors import ShapeError, UnsupportedDType
 from tensorlab.ops.indexing.index_along_dim import index_select
@@ -63,6 +64,8 @@ def pad(input, pad, mode="constant", value=None):
             f"pad: mode {mode!r} has nothing to copy in an input of shape {tuple(input.shape)}; only a "
             f"batch may be empty"
         )
+    if mode != "circular":
+        (input,) = in_float32((input,))
     for k, (before, behind) in enumerate(pairs):
         input = pad_by_index(input, input.dim() - 1 - k, before, behind, mode)
     return input

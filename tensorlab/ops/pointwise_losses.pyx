@@ -2,6 +2,7 @@
 
 Every loss is a pointwise op and what `reduction` makes of it: the mean, the sum, or (none) all of them.
 """
+from tensorlab._core.dispatch.autocast cimport in_float32
 from tensorlab._core.dispatch.dispatch cimport run_2, run_binary, run_ternary
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport check_same_place, same_numbers
@@ -121,6 +122,7 @@ def l1_loss(TensorBase input not None, TensorBase target not None, size_average=
     >>> tensorlab.nn.functional.l1_loss(tensorlab.tensor([1., 2.]), tensorlab.tensor([1., 4.]))
     tensor(1.)
     """
+    input, target = in_float32((input, target))
     reduction = named_reduction(size_average, reduce, reduction)
     warn_of_broadcast("l1_loss", input, target)
     return weighted_mean("l1_loss", (input - target).abs(), input, weight, reduction)
@@ -181,6 +183,7 @@ def smooth_l1_loss(TensorBase input not None, TensorBase target not None, size_a
     >>> tensorlab.nn.functional.smooth_l1_loss(tensorlab.tensor([1., 2.]), tensorlab.tensor([1., 5.]), beta=2.)
     tensor(1.)
     """
+    input, target = in_float32((input, target))
     reduction = named_reduction(size_average, reduce, reduction)
     if beta < 0:
         raise ShapeError(f"smooth_l1_loss: beta is {beta}; expected 0 or a number above")
@@ -323,6 +326,7 @@ def kl_div(TensorBase input not None, TensorBase target not None, size_average=N
     >>> tensorlab.nn.functional.kl_div(p.log(), tensorlab.tensor([[1., 0.]]), reduction="batchmean")
     tensor(0.6931)
     """
+    input, target = in_float32((input, target))
     reduction = named_reduction(size_average, reduce, reduction)
     check_floating("kl_div", input=input, target=target)
     if log_target:
@@ -364,6 +368,7 @@ def poisson_nll_loss(TensorBase input not None, TensorBase target not None, bint
     >>> tensorlab.nn.functional.poisson_nll_loss(tensorlab.tensor([0., 1.]), tensorlab.tensor([2., 3.]))
     tensor(0.3591)
     """
+    input, target = in_float32((input, target))
     reduction = named_reduction(size_average, reduce, reduction)
     losses = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:

@@ -4,6 +4,7 @@ Made of sort, gather and arithmetic, whose derivatives are theirs.
 """
 
 from tensorlab import return_types
+from tensorlab._core.dispatch.autocast import in_float32
 from tensorlab._core.dispatch.numpy_aliases import accepts_numpy_names
 from tensorlab._core.dispatch.out_argument import NO_OVERLAP, store_out, store_outs
 from tensorlab._core.interop.exchange import tensor
@@ -49,6 +50,7 @@ def at_quantiles(x, q, dim, keepdim, interpolation, skips_nan, where):
         raise RuntimeError(
             f"{where}: interpolation must be one of {', '.join(INTERPOLATIONS)}, not {interpolation!r}"
         )
+    x, q = in_float32((x, q))
     wanted = wanted_ranks(x, q, where)
     ndim = x.ndim
     if dim is None:

@@ -5,6 +5,7 @@ import math
 
 from tensorlab._core.tensor cimport TensorBase
 
+from tensorlab._core.dispatch.autocast import in_lower, without_autocast
 from tensorlab._core.dtypes import DTYPES
 from tensorlab._core.state.modes import is_grad_enabled
 from tensorlab._core.state.settings_number import note_setting
@@ -93,6 +94,7 @@ def scaled_dot_product_attention(
     """
     if hasattr(attn_mask, "options"):  # a CausalBias, which says what it stands for
         attn_mask, is_causal = attn_mask.options(is_causal, query.device)
+    query, key, value = in_lower((query, key, value))
     if enable_gqa:
         key, value = _for_each_head(key, query, "key"), _for_each_head(value, query, "value")
     _check(query, key, value, attn_mask)
@@ -107,12 +109,16 @@ def scaled_dot_product_attention(
         query, key, value = query.float(), key.float(), value.float()
     if attn_mask is not None and attn_mask.dtype not in (BOOL, query.dtype):
         attn_mask = attn_mask.to(query.dtype)
+    return without_autocast(_attend, query, key, value, attn_mask, dropout_p, is_causal, scale).to(dtype)
+
+
+def _attend(query, key, value, attn_mask, dropout_p, is_causal, scale):
     if _goes_in_blocks(query, attn_mask, dropout_p):
         query, key, value = _in_one_batch(query, key, value)
         if attn_mask is not None:
             attn_mask = attn_mask.expand(*_batch_of(query), query.size(-2), key.size(-2))
-        return attention(query, key, value, attn_mask, is_causal, scale).to(dtype)
-    return attention_by_formula(query, key, value, attn_mask, dropout_p, is_causal, scale).to(dtype)
+        return attention(query, key, value, attn_mask, is_causal, scale)
+    return attention_by_formula(query, key, value, attn_mask, dropout_p, is_causal, scale)
 
 
 def _goes_in_blocks(query, mask, dropout_p):

@@ -16,6 +16,7 @@ Left out: selective checkpointing, which needs `__torch_dispatch__`, and the sta
 """
 
 import contextlib
+import functools
 import warnings
 
 from tensorlab import _missing
@@ -23,6 +24,12 @@ from tensorlab._core.engine.backward import backward
 from tensorlab._core.engine.engine import reaches_all_leaves
 from tensorlab._core.state.modes import is_grad_enabled
 from tensorlab._tensor import Tensor
+from tensorlab.amp.autocast_mode import (
+    autocast,
+    get_autocast_dtype,
+    is_autocast_cache_enabled,
+    is_autocast_enabled,
+)
 from tensorlab.autograd.function import Function
 from tensorlab.autograd.grad_mode import enable_grad, no_grad
 from tensorlab.autograd.graph import saved_tensors_hooks
@@ -136,11 +143,11 @@ def checkpoint(
     if not is_grad_enabled():
         return function(*args, **kwargs)
     arguments = Arguments(args, kwargs)
-    same_rng = _rng_now(preserve_rng_state)
+    same_rng, same_autocast = _rng_now(preserve_rng_state), _autocast_now()
 
     def run_again():
         args, kwargs = arguments.restore()
-        with same_rng(), enable_grad(), second_context:
+        with same_rng(), same_autocast(), enable_grad(), second_context:
             function(*args, **kwargs)
 
     stops_early = early_stop if _switches["early_stop"] is None else _switches["early_stop"]
@@ -183,6 +190,17 @@ def _rng_now(preserve):
             yield
 
     return same_rng
+
+
+def _autocast_now():
+    """Return a function that makes contexts in which autocast is on exactly if it is now, with the same type."""
+    return functools.partial(
+        autocast,
+        "cpu",
+        get_autocast_dtype("cpu"),
+        is_autocast_enabled("cpu"),
+        is_autocast_cache_enabled(),
+    )
 
 
 # ---------------------------------------------------------------- switches for all calls
@@ -228,7 +246,7 @@ class CheckpointFunction(Function):
     def forward(ctx, run_function, preserve_rng_state, *args):
         check_backward_validity(args)
         ctx.run_function = run_function
-        ctx.same_rng = _rng_now(preserve_rng_state)
+        ctx.same_rng, ctx.same_autocast = _rng_now(preserve_rng_state), _autocast_now()
         ctx.others = [None if isinstance(one, Tensor) else one for one in args]
         ctx.places = [i for i, one in enumerate(args) if isinstance(one, Tensor)]
         ctx.save_for_backward(*(args[i] for i in ctx.places))
@@ -246,7 +264,7 @@ class CheckpointFunction(Function):
         for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[place] = tensor
         args = detach_variable(tuple(args))
-        with ctx.same_rng(), enable_grad():
+        with ctx.same_rng(), ctx.same_autocast(), enable_grad():
             outputs = ctx.run_function(*args)
         outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
         wanted = [i for i, one in enumerate(outputs) if _requires_grad(one)]

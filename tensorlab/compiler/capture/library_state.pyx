@@ -8,6 +8,7 @@ from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
+from tensorlab._core.dispatch.autocast cimport thread_autocast
 from tensorlab._core.dispatch.overrides cimport are_modes_anywhere
 from tensorlab._core.dtypes cimport default_float
 from tensorlab._core.state.modes cimport ThreadState, thread_state
@@ -101,7 +102,7 @@ cdef class LibraryState:
         cdef ThreadState* state = thread_state()
         self.scopes, self.abstract_classes = scopes, abstract_classes
         self.grad_mode, self.inference, self.default_dtype = state.grad_mode, state.inference, default_float()
-        self.default_device, self.settings = default_device(), settings_number()
+        self.default_device, self.settings, self.autocast = default_device(), settings_number(), thread_autocast().dtype
 
     def join(self, LibraryState other not None):
         """Demand what another recording used of tensorlab as well: it has become a branch of this one."""
@@ -118,7 +119,8 @@ cdef class LibraryState:
         """Are the modes and settings what they were, and no layer or mode active that wants to see each call?"""
         cdef ThreadState* state = thread_state()
         return (state.grad_mode == self.grad_mode and state.inference == self.inference and state.packing == NULL
-                and (state.layers == NULL or PyList_GET_SIZE(<object>state.layers) == 0)
+                and thread_autocast().dtype == self.autocast
+                and (state.layers == NULL or PyList_GET_SIZE(<object>state.layers) == (thread_autocast().layer != NULL))
                 and default_float() == self.default_dtype and default_device() == self.default_device
                 and settings_number() == self.settings and not are_modes_anywhere())
 

@@ -7,8 +7,8 @@ import sys
 import threading
 import types
 
+from tensorlab._core.dispatch.autocast import autocast_code, other_layers
 from tensorlab._core.dispatch.facets import counts_from_storage
-from tensorlab._core.dispatch.layers import entered_layers
 from tensorlab._core.dispatch.overrides import active_modes
 from tensorlab._core.dtypes import get_default_dtype
 from tensorlab._core.graph.anomaly import is_anomaly_enabled
@@ -211,7 +211,7 @@ def why_not_now():
     obstacles = (
         (current() is not None, "is called in another recording"),
         (sys.getprofile() is not None, "runs under a profiler: sys.setprofile is in use"),
-        (entered_layers(), "runs under a layer, such as a recorder"),
+        (other_layers(), "runs under a layer, such as a recorder"),
         (active_modes(), "runs under a mode that overrides functions"),
         (is_packing(), "runs under saved_tensors_hooks"),
         (is_anomaly_enabled(), "runs in anomaly mode, which tells the lines of the program"),
@@ -232,6 +232,7 @@ def modes():
         get_settings_number(),
         len(active_modes()),
         is_packing(),
+        autocast_code(),
     )
 
 

@@ -5,6 +5,7 @@
 
 What is added is written into the result first; BLAS then adds the product to it, so the result is passed over once.
 """
+from tensorlab._core.dispatch.autocast cimport in_lower
 from tensorlab._core.dispatch.dispatch cimport run_3, run_tuple
 from tensorlab._core.dispatch.op cimport Op, inplace_op
 from tensorlab._core.dispatch.operands cimport (
@@ -245,6 +246,7 @@ def addbmm(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1, out=No
     Tensor, shape (n, p)
     """
     cdef TensorBase a = as_tensor_argument(batch1, "addbmm", "batch1"), b = as_tensor_argument(batch2, "addbmm", "batch2")
+    input, a, b = in_lower((input, a, b))
     check_ndim(a, 3, "addbmm", "batch1")
     check_ndim(b, 3, "addbmm", "batch2")
     check_sizes(a, b, "addbmm")
@@ -349,6 +351,8 @@ def inner(TensorBase input not None, other, *, out=None):
         if input.sizes[input.ndim_ - 1] != y.sizes[y.ndim_ - 1]:
             raise ShapeError(f"inner: the last dimensions of {shape_text(input.ndim_, input.sizes)} and "
                              f"{shape_text(y.ndim_, y.sizes)} must be equally large")
+        if input.ndim_ == 1 and y.ndim_ == 1:
+            return store_out("inner", dot(input, y), out, (input, y))
         result = matmul(as_rows(input), as_rows(y).transpose(0, 1))
         result = result.reshape([input.sizes[d] for d in range(input.ndim_ - 1)] + [y.sizes[d] for d in range(y.ndim_ - 1)])
     return store_out("inner", result, out, (input, y))

@@ -6,6 +6,7 @@ positive definite, which makes it a test for that.
 from libc.math cimport isfinite
 from libc.string cimport memset
 
+from tensorlab._core.dispatch.autocast cimport in_float32
 from tensorlab._core.dispatch.dispatch cimport run_3
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.out_argument cimport store_out, store_outs
@@ -231,6 +232,7 @@ def cholesky_inverse(TensorBase L not None, bint upper=False, *, out=None):
     tensor([[0.2500, 0.0000],
             [0.0000, 1.0000]])
     """
+    (L,) = in_float32((L,))
     check_square("cholesky_inverse", L, "L")
     identity = L.detach().new_zeros(L.shape)
     identity.diagonal(0, -2, -1).fill_(1)

@@ -4,6 +4,7 @@ import math
 import operator
 import warnings
 
+from tensorlab._core.dispatch.autocast import in_float32
 from tensorlab._core.dispatch.numpy_aliases import accepts_numpy_names
 from tensorlab._core.dispatch.out_argument import NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.tensor import TensorBase
@@ -151,6 +152,7 @@ def cdist(x1, x2, p=2.0, compute_mode=MODES[0]):
     >>> tensorlab.cdist(tensorlab.tensor([[0., 0.]]), tensorlab.tensor([[3., 4.], [0., 1.]]))
     tensor([[5., 1.]])
     """
+    x1, x2 = in_float32((x1, x2))
     _check_distances(x1, x2, p, compute_mode)
     if x1.element_size() < 4:
         return cdist(x1.float(), x2.float(), p, compute_mode).to(x1.dtype)

@@ -18,7 +18,7 @@ from tensorlab._core.layout cimport int_argument, wrap_dim
 from tensorlab._core.tensor cimport TensorBase, make_size
 
 from tensorlab.errors import ShapeError
-from tensorlab.ops.linalg.matrices import bmm, matmul
+from tensorlab.ops.linalg.matrices import bmm, dot, matmul
 
 cdef str LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 cdef str ELLIPSIS = "..."
@@ -352,8 +352,12 @@ def tensordot(TensorBase a not None, TensorBase b not None, dims=2, out=None):
     a_free = [i for i in range(a.ndim_) if i not in a_dims]
     b_free = [i for i in range(b.ndim_) if i not in b_dims]
     inner = product_of([size_of(x, i) for i in a_dims])
-    result = matmul(x.permute(a_free + a_dims).reshape(product_of([size_of(a, i) for i in a_free]), inner),
-                    y.permute(b_dims + b_free).reshape(inner, product_of([size_of(b, i) for i in b_free])))
+    rows, columns = product_of([size_of(a, i) for i in a_free]), product_of([size_of(b, i) for i in b_free])
+    x, y = x.permute(a_free + a_dims), y.permute(b_dims + b_free)
+    if rows == columns == 1:
+        result = dot(x.reshape(inner), y.reshape(inner))
+    else:
+        result = matmul(x.reshape(rows, inner), y.reshape(inner, columns))
     result = result.reshape([size_of(a, i) for i in a_free] + [size_of(b, i) for i in b_free])
     return store_out("tensordot", result, out, (a, b))
 

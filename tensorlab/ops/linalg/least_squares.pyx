@@ -1,6 +1,7 @@
 """Least squares: X that makes ||A X - B|| smallest, by LAPACK's four drivers."""
 from libc.stdlib cimport free, malloc
 
+from tensorlab._core.dispatch.autocast cimport in_float32
 from tensorlab._core.dispatch.dispatch cimport run_4
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport same_numbers
@@ -191,6 +192,7 @@ def lstsq(TensorBase A not None, TensorBase B not None, rcond=None, *, driver=No
     >>> tensorlab.linalg.lstsq(A, B).solution.round(decimals=3)
     tensor([1., 2.])
     """
+    A, B = in_float32((A, B))
     check_matrix("linalg.lstsq", A)
     if B.ndim_ < 1:
         raise ShapeError("linalg.lstsq: B has no dimensions; expected a vector, or a matrix")

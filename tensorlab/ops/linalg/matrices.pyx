@@ -7,6 +7,7 @@ All are one formula, out[..., i, j] = sum over k of x[..., i, k] * y[..., k, j],
 What is broadcast over the batch is not copied: it has stride 0 there. Nor is a matrix that meets a batch: if the batch can be
 read as one tall matrix, a single product does it all.
 """
+from tensorlab._core.dispatch.autocast cimport in_lower, thread_autocast
 from tensorlab._core.dispatch.dispatch cimport run_2
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_dtype, check_same_place
@@ -425,6 +426,8 @@ cdef object run_any(TensorBase x, TensorBase y):
     """matmul of tensors of any dimensions; vectors become a row or a column, which is dropped again from the result."""
     if x.ndim_ == 2 and y.ndim_ == 2 and x.sizes[1] == y.sizes[0] and x.dtype_ == y.dtype_:
         return run_mm(x, y)                             # which looks at the rest
+    if thread_autocast().dtype >= 0:
+        x, y = in_lower((x, y))                         # also the products of vectors, which autocast leaves alone elsewhere
     if not (x.keys or y.keys):                          # else a layer gets the call first
         check_product("matmul", x, y)
     if x.ndim_ == 0 or y.ndim_ == 0:

@@ -5,6 +5,7 @@ import math
 import operator
 
 from tensorlab._core.device import contiguous_format
+from tensorlab._core.dispatch.autocast import in_lower
 from tensorlab._core.dispatch.out_argument import store_out
 from tensorlab.errors import DimensionError, DTypeError, ShapeError
 from tensorlab.ops.joining import cat
@@ -284,6 +285,7 @@ def vecdot(x, y, *, dim=-1, out=None):
     tensor([3., 7.])
     """
     check_tensors("linalg.vecdot", x=x, y=y)
+    x, y = in_lower((x, y))
     check_inexact("linalg.vecdot", x, "x")
     dim = operator.index(dim)
     if x.dtype is not y.dtype:

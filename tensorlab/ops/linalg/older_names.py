@@ -4,6 +4,7 @@ import math
 
 from tensorlab import return_types
 from tensorlab._core.device import contiguous_format
+from tensorlab._core.dispatch.autocast import in_float32
 from tensorlab._core.dispatch.numpy_aliases import accepts_numpy_names
 from tensorlab._core.dispatch.out_argument import store_outs
 from tensorlab.errors import LinAlgError, ShapeError
@@ -150,6 +151,7 @@ def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False, *, 
     tensor([[1.],
             [2.]])
     """
+    b, A = in_float32((b, A))
     check_matrices("triangular_solve", b, "b")
     check_square_matrices("triangular_solve", A)
     if b.size(-2) != A.size(-1):

@@ -1,4 +1,5 @@
 """The pseudo-inverse of matrices, and which singular values count as 0."""
+from tensorlab._core.dispatch.autocast cimport in_float32
 from tensorlab._core.dispatch.dispatch cimport run_4
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.out_argument cimport store_out
@@ -115,4 +116,5 @@ def pinverse(input, rcond=1e-15):
     >>> tensorlab.pinverse(tensorlab.tensor([[2.], [0.]]))
     tensor([[0.5000, 0.0000]])
     """
+    (input,) = in_float32((input,))
     return pinv(input, rcond)

@@ -3,6 +3,7 @@
 Each has one loop for the function and one for the gradient, so that a layer costs one pass over memory each way. What bends
 smoothly everywhere (gelu, silu, ...) is in smooth.pyx, what is made of other straight pieces (hardtanh, ...) in piecewise.pyx.
 """
+from tensorlab._core.dispatch.autocast cimport in_lower
 from tensorlab._core.dispatch.dispatch cimport (
     run_binary, run_binary_inplace, run_quaternary, run_quaternary_inplace, run_ternary,
     run_unary
@@ -114,6 +115,7 @@ def prelu(TensorBase input not None, TensorBase weight not None):
     tensor([-1.,  2.])
     """
     cdef object channels = input.sizes[1] if input.ndim_ > 1 else 1
+    input, weight = in_lower((input, weight))
     check_dtype("prelu", input, FLOATING)
     if weight.dtype_ != input.dtype_:
         raise DTypeError(f"prelu: input is {input.dtype} and weight is {weight.dtype}; they must have one type")

@@ -2,6 +2,7 @@
 
 import math
 
+from tensorlab._core.dispatch.autocast import in_float32
 from tensorlab.errors import ShapeError, UnsupportedDType
 from tensorlab.ops.pooling.average import avg_pool1d, avg_pool2d, avg_pool3d
 from tensorlab.ops.pooling.maximum import max_pool1d, max_pool2d, max_pool3d
@@ -147,6 +148,7 @@ def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_siz
 
 def max_unpool(axes, input, indices, kernel_size, stride, padding, output_size):
     """Scatter the numbers over planes of zeros."""
+    input, indices = in_float32((input, indices))
     where = f"max_unpool{axes}d"
     kernels = for_axes(kernel_size, axes, where, "kernel_size")
     strides = kernels if stride is None else for_axes(stride, axes, where, "stride")
