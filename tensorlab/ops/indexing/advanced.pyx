@@ -31,7 +31,7 @@ from tensorlab._core.tensor cimport (
 from tensorlab.ops.filling cimport fill_zero, refuse_negative, start_overlapping, warn_if_expanded
 from tensorlab.ops.indexing.nonzero cimport flat_nonzero, unravel
 from tensorlab.ops.indexing.index_iterator cimport (
-    ADD, PUT, TAKE, IndexIterator, add_kept_dim, apart_from, check_tensor, check_positions,
+    ADD, PUT, TAKE, IndexIterator, add_kept_dim, apart_from, check_tensor, check_positions, must_be_widened, widened,
     end_kept_dims, for_each_index, refresh
 )
 
@@ -388,7 +388,7 @@ cdef int write_indexed(TensorBase x, list indices, TensorBase values, int mode, 
     """Write or accumulate; whatever is wrong is found before the first write. If it is not to compute, look for that alone."""
     cdef Plan plan
     cdef IndexIterator iter
-    cdef TensorBase whole = values
+    cdef TensorBase whole = values, wide
     cdef list tensors = read_indices(x, indices, &plan, where)
     cdef list _kept             # alive while the iterator reads their memory
     cdef int d, shift
@@ -406,6 +406,11 @@ cdef int write_indexed(TensorBase x, list indices, TensorBase values, int mode, 
     if not computes:
         return 0
     check_positions(&iter, where)
+    if must_be_widened(mode, x):
+        wide = widened(x)
+        write_indexed(wide, indices, widened(values), mode, where, True)
+        copy_into(x, wide)
+        return 0
     if not set_flat_side(&iter, &plan, values):
         whole = empty_beside(values, values.dtype_, plan.result_ndim, plan.result_sizes)
         copy_into(whole, values)

@@ -32,7 +32,7 @@ from tensorlab.ops.filling cimport (
 )
 from tensorlab.ops.indexing.advanced cimport index_result, index_to, run_index_backward
 from tensorlab.ops.indexing.index_iterator cimport (
-    ADD, PUT, TAKE, IndexIterator, add_kept_dim, apart_from, as_row, check_tensor,
+    ADD, PUT, TAKE, IndexIterator, add_kept_dim, apart_from, as_row, check_tensor, must_be_widened, widened,
     end_kept_dims, for_each_index
 )
 
@@ -116,9 +116,15 @@ cdef int select_to(TensorBase out, TensorBase x, int dim, TensorBase index, str 
 cdef int write_slices(TensorBase x, int dim, TensorBase index, TensorBase source, int mode, str where) except -1:
     """Write or accumulate; the indices have been checked."""
     cdef IndexIterator iter
+    cdef TensorBase wide
     if source.numel_ == 0 and source.ndim_ > 0:
         return 0
     memory_of(source)                           # raises if it has none
+    if must_be_widened(mode, x):
+        wide = widened(x)
+        write_slices(wide, dim, index, widened(source), mode, where)
+        copy_into(x, wide)
+        return 0
     set_up_index_iterator(&iter, x, dim, index, source)
     return for_each_index(&iter, mode, x, source, where)
 

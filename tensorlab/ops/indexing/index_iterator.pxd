@@ -1,10 +1,9 @@
 """The iterator of all indexing by tensors: elements of x selected by positions, on one side, and another tensor on the other."""
-from libc.stdint cimport int64_t, uint8_t, uint16_t
+from libc.stdint cimport int64_t, uint8_t
 
-from tensorlab._core.dtypes cimport BFLOAT16, FLOAT16, FLOAT32, summand
+from tensorlab._core.dtypes cimport summand
 from tensorlab._core.graph.graph cimport grad_fn_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize
-from tensorlab._core.loops.conversion cimport convert
 from tensorlab._core.state.modes cimport thread_state
 from tensorlab._core.tensor cimport TensorBase
 
@@ -39,38 +38,20 @@ cdef int check_positions(IndexIterator* iter, str where) except -1
 cdef int for_each_index(IndexIterator* iter, int mode, TensorBase x, TensorBase flat, str where) except -1
 cpdef TensorBase apart_from(TensorBase x, TensorBase y, str where, str what)
 cdef TensorBase as_row(TensorBase x)
-
-cdef inline void add_half(uint16_t* to, const uint16_t* more, int dtype) noexcept nogil:
-    """Add to an element of a half type. Each sum is rounded to that type, as if it were added there."""
-    cdef float a, b
-    convert(&a, FLOAT32, 1, to, dtype, 1, 1)
-    convert(&b, FLOAT32, 1, more, dtype, 1, 1)
-    a += b
-    convert(to, dtype, 1, &a, FLOAT32, 1, 1)
+cdef bint must_be_widened(int mode, TensorBase x) noexcept
+cdef TensorBase widened(TensorBase x)
 
 cdef struct bool_element:
     uint8_t value
 
-cdef struct float16_element:
-    uint16_t bits
-
-cdef struct bfloat16_element:
-    uint16_t bits
-
-ctypedef fused element:         # of any type; those that C has no numbers for are structs of their own
+ctypedef fused element:         # of any type that is added in; half types are widened before
     summand
     bool_element
-    float16_element
-    bfloat16_element
 
 cdef inline void add_to(element* to, const element* more) noexcept nogil:
     """Add to an element. The sum of two bools is true if one of them is."""
     if element is bool_element:
         to.value |= more.value
-    elif element is float16_element:
-        add_half(&to.bits, &more.bits, FLOAT16)
-    elif element is bfloat16_element:
-        add_half(&to.bits, &more.bits, BFLOAT16)
     else:
         to[0] += more[0]
 

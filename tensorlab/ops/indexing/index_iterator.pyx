@@ -15,16 +15,16 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from libc.string cimport memcpy
 
 from tensorlab._core.dtypes cimport (
-    BFLOAT16, BOOL, COMPLEX64, COMPLEX128, FLOAT16, FLOAT32, FLOAT64, INT16, INT32, INT64, INT8,
-    MAX_ITEMSIZE, NUM_DTYPES, UINT8, complex64, complex128, item_size, refuse_loop, two_words, word
+    BOOL, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, HALF, INT16, INT32, INT64, INT8, MAX_ITEMSIZE, NUM_DTYPES, UINT8, complex64,
+    complex128, is_in, item_size, refuse_loop, two_words, word
 )
 from tensorlab._core.layout cimport extent, is_dense, ssize
-from tensorlab._core.loops.iterator cimport contiguous_copy
+from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.loops.loop_nest cimport (
     IndexCounter, coalesce, count_along, next_index, start_counter
 )
 from tensorlab._core.loops.parallel cimport NOGIL_WORK, grain_of, parallel_for, thread_count
-from tensorlab._core.tensor cimport TensorBase, alias_as, memory_of
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, memory_of
 
 from tensorlab.errors import IndexOutOfRange, MemoryLayoutError
 
@@ -107,14 +107,26 @@ add_loops[INT8] = <index_loop>add_loop[int8_t]
 add_loops[INT16] = <index_loop>add_loop[int16_t]
 add_loops[INT32] = <index_loop>add_loop[int32_t]
 add_loops[INT64] = <index_loop>add_loop[int64_t]
-add_loops[FLOAT16] = <index_loop>add_loop[float16_element]
-add_loops[BFLOAT16] = <index_loop>add_loop[bfloat16_element]
 add_loops[FLOAT32] = <index_loop>add_loop[float]
 add_loops[FLOAT64] = <index_loop>add_loop[double]
 add_loops[COMPLEX64] = <index_loop>add_loop[complex64]
 add_loops[COMPLEX128] = <index_loop>add_loop[complex128]
 
 
+# ---------------------------------------------------------------- half types
+cdef bint must_be_widened(int mode, TensorBase x) noexcept:
+    """Would elements of a half type be added up? In bfloat16, a sum of ones gets no further than 256, as 257 has nine bits."""
+    return mode == ADD and is_in(x.dtype_, HALF)
+
+
+cdef TensorBase widened(TensorBase x):
+    """x in float32, in memory of its own: sums of a half type are rounded once, when all has been added."""
+    cdef TensorBase wide = empty_beside(x, FLOAT32, x.ndim_, x.sizes)
+    copy_into(wide, x)
+    return wide
+
+
+# ----------------------------------------------------------------
 cdef index_loop[MAX_ITEMSIZE + 1] take_loops, put_loops     # by the size of an element
 
 cdef void set_loops(const word* as_this) noexcept:

@@ -8,18 +8,18 @@ and an index out of range must not reach memory. The comparison costs next to no
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
 from tensorlab._core.dtypes cimport (
-    BFLOAT16, BOOL, COMPLEX64, COMPLEX128, FLOAT16, FLOAT32, FLOAT64, INT16, INT32, INT64, INT8,
+    BOOL, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT16, INT32, INT64, INT8,
     MAX_ITEMSIZE, NUM_DTYPES, UINT8, complex64, complex128, item_size, refuse_loop, two_words, word
 )
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.loops.iterator cimport contiguous_copy, copy_as
+from tensorlab._core.loops.iterator cimport contiguous_copy, copy_as, copy_into
 from tensorlab._core.loops.loop_nest cimport (
     IndexCounter, count_along, next_index, start_counter
 )
 from tensorlab._core.loops.parallel cimport share_work
 from tensorlab._core.tensor cimport TensorBase, memory_of
 from tensorlab.ops.indexing.index_iterator cimport (
-    ADD, TAKE, add_to, bfloat16_element, bool_element, element, float16_element
+    ADD, TAKE, add_to, bool_element, element, must_be_widened, widened
 )
 
 from tensorlab.errors import DTypeError, PositionOutOfRange, ShapeError
@@ -118,8 +118,6 @@ add_loops[INT8] = <scatter_gather_loop>add_loop[int8_t]
 add_loops[INT16] = <scatter_gather_loop>add_loop[int16_t]
 add_loops[INT32] = <scatter_gather_loop>add_loop[int32_t]
 add_loops[INT64] = <scatter_gather_loop>add_loop[int64_t]
-add_loops[FLOAT16] = <scatter_gather_loop>add_loop[float16_element]
-add_loops[BFLOAT16] = <scatter_gather_loop>add_loop[bfloat16_element]
 add_loops[FLOAT32] = <scatter_gather_loop>add_loop[float]
 add_loops[FLOAT64] = <scatter_gather_loop>add_loop[double]
 add_loops[COMPLEX64] = <scatter_gather_loop>add_loop[complex64]
@@ -278,9 +276,15 @@ cdef int check_source(TensorBase x, TensorBase index, TensorBase source, str whe
 cdef int scatter_into(TensorBase x, int dim, TensorBase index, TensorBase flat, int mode, str where) except -1:
     """Write or accumulate, after all indices have been checked."""
     cdef ScatterGather iter
+    cdef TensorBase wide
     if index.numel_ == 0:
         return 0
     memory_of(index), memory_of(flat)           # raise if one of them has none
+    if must_be_widened(mode, x):
+        wide = widened(x)
+        scatter_into(wide, dim, index, widened(flat), mode, where)
+        copy_into(x, wide)
+        return 0
     set_up_iterator(&iter, x, dim, index, flat)
     if not run_iterator(&iter, check_loop, False, x, index, flat):
         raise_bad_index(x, dim, index, where)
