@@ -10,7 +10,7 @@ from libc.math cimport sqrt
 cimport tensorlab._core.loops.c_math as c_math
 from tensorlab._core.dispatch.dispatch cimport run_tuple
 from tensorlab._core.dispatch.op cimport Op
-from tensorlab._core.dtypes cimport COMPLEX, FLOAT32, FLOAT64, is_double, is_in, real
+from tensorlab._core.dtypes cimport COMPLEX, FLOAT32, FLOAT64, HALF, is_double, is_in, real
 from tensorlab._core.graph.graph cimport bump_version
 from tensorlab._core.layout cimport is_dense, shape_text, ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into, moved, put_back
@@ -176,6 +176,14 @@ def any_complex(list params):
         if is_in(param.dtype_, COMPLEX):
             return True
     return False
+
+
+def is_half(TensorBase param not None):
+    """Return whether a parameter is of a half type.
+
+    Then it takes its step in tensor operations: each computes in float32 and rounds once, which gives the numbers of PyTorch.
+    """
+    return is_in(param.dtype_, HALF)
 
 
 def sgd_step(list params, list grads, list velocities, double lr, double momentum, double dampening, double weight_decay,

@@ -4,7 +4,7 @@ from tensorlab import _missing
 
 from .._tensor import Tensor
 from ..ops.creation import zeros, zeros_like
-from ..ops.optim_steps import adam_step
+from ..ops.optim_steps import adam_step, is_half
 from ..ops.pointwise.bounds import maximum
 from .formula import add_quotient, add_square, counted, decayed, keep_what_was_read, traced
 from .optimizer import Optimizer, check_betas, check_not_negative, check_rate, number
@@ -99,7 +99,7 @@ class Adam(Optimizer):
     def update_group(self, group):
         lr, eps, weight_decay = number(group["lr"]), group["eps"], group["weight_decay"]
         amsgrad, maximize = group["amsgrad"], group["maximize"]
-        is_decoupled = group["decoupled_weight_decay"]
+        is_decoupled, is_differentiable = group["decoupled_weight_decay"], group["differentiable"]
         params, grads, means, squares, largest, steps = [], [], [], [], [], []
         for param in group["params"]:
             grad = param.grad
@@ -112,7 +112,7 @@ class Adam(Optimizer):
                 state["exp_avg_sq"] = zeros_like(param)
             if amsgrad and "max_exp_avg_sq" not in state:
                 state["max_exp_avg_sq"] = zeros_like(param)
-            if group["differentiable"]:
+            if is_differentiable or is_half(param):
                 update_by_formula(param, state, group)
                 continue
             params.append(param)
@@ -154,7 +154,8 @@ def check_tensors(optimizer, lr, betas, is_foreach):
 
 def update_by_formula(param, state, group):
     """Take the step in tensor operations, which autograd records."""
-    keep_what_was_read(state)
+    if group["differentiable"]:
+        keep_what_was_read(state)
     beta1, beta2 = (traced(beta) for beta in group["betas"])
     lr, decay = traced(group["lr"]), traced(group["weight_decay"])
     grad = -param.grad if group["maximize"] else param.grad
@@ -167,7 +168,7 @@ def update_by_formula(param, state, group):
     square = add_square(state["exp_avg_sq"].mul_(beta2), grad, 1 - beta2)
     if group["amsgrad"]:
         square = state["max_exp_avg_sq"] = maximum(state["max_exp_avg_sq"], square)
-    size = (square / (1 - beta2**step)).sqrt() + group["eps"]
+    size = square.sqrt() / (1 - beta2**step) ** 0.5 + group["eps"]
     add_quotient(param, mean, size, -lr / (1 - beta1**step))
 
 

@@ -4,7 +4,7 @@ from tensorlab import _missing
 
 from .._core.dispatch.layers import takes_part
 from ..ops.creation import empty_like
-from ..ops.optim_steps import sgd_step
+from ..ops.optim_steps import is_half, sgd_step
 from .formula import add_scaled, decayed, keep_what_was_read, traced
 from .optimizer import Optimizer, check_not_negative, check_rate, number
 
@@ -99,12 +99,14 @@ class SGD(Optimizer):
     def update_group(self, group):
         if takes_part():
             group = self._update_sparse(group)
-        if group["differentiable"]:
-            for param in group["params"]:
-                if param.grad is not None:
-                    update_by_formula(param, self.state[param], group)
-            return
-        params = [param for param in group["params"] if param.grad is not None]
+        params, is_differentiable = [], group["differentiable"]
+        for param in group["params"]:
+            if param.grad is None:
+                continue
+            if is_differentiable or is_half(param):
+                update_by_formula(param, self.state[param], group)
+            else:
+                params.append(param)
         if group["momentum"] == 0:
             take_step(group, params, [], False)
             return
@@ -141,7 +143,8 @@ def has_sparse_gradient(param):
 def update_by_formula(param, state, group):
     """Take the step in tensor operations, which autograd records."""
     momentum = group["momentum"]
-    keep_what_was_read(state)
+    if group["differentiable"]:
+        keep_what_was_read(state)
     grad = decayed(
         -param.grad if group["maximize"] else param.grad, param, traced(group["weight_decay"])
     )
