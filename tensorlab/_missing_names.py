@@ -393,6 +393,21 @@ LEFT_OUT = [
     ),
     (
         ONE_DEVICE,
+        "",
+        """get_autocast_ipu_dtype get_autocast_xla_dtype is_autocast_ipu_enabled
+        is_autocast_xla_enabled set_autocast_ipu_dtype set_autocast_ipu_enabled
+        set_autocast_xla_dtype set_autocast_xla_enabled""",
+    ),
+    (
+        "its names are in tensorlab.amp",
+        "",
+        """amp.autocast_mode.autocast_decorator amp.autocast_mode.custom_bwd
+        amp.autocast_mode.custom_fwd amp.grad_scaler.OptState cpu.amp.autocast_mode
+        cpu.amp.grad_scaler cuda.amp.autocast_mode cuda.amp.grad_scaler cuda.amp.common
+        cuda.amp.amp_definitely_not_available""",
+    ),
+    (
+        ONE_DEVICE,
         "Tensor",
         "ipu is_ipu is_maia is_vulkan mtia to_mkldnn",
     ),

@@ -5,9 +5,9 @@ import threading
 import weakref
 
 import pytest
+from tensorlab._core.dispatch.autocast import settings
 
 import tensorlab
-from tensorlab._core.dispatch.autocast import settings
 from tensorlab.amp import autocast
 from tensorlab.nn import functional as F
 from tensorlab.utils.checkpoint import checkpoint
@@ -21,24 +21,30 @@ FEW = 4  # samples of an op
 # PyTorch's lists, by the names in its database of ops; what isn't listed isn't cast, of which some examples follow.
 CAST = """
     addbmm addmm baddbmm bmm mm matmul __rmatmul__ inner tensordot mv addmv
-    nn.functional.linear nn.functional.conv1d nn.functional.conv2d nn.functional.conv3d nn.functional.conv_transpose1d
-    nn.functional.conv_transpose2d nn.functional.conv_transpose3d nn.functional.prelu linalg.vecdot linalg.multi_dot
-    nn.functional.scaled_dot_product_attention
-    cdist cholesky cholesky_inverse cholesky_solve geqrf linalg.cholesky linalg.cholesky_ex linalg.cond linalg.eigvals
-    linalg.eigvalsh linalg.householder_product linalg.inv linalg.inv_ex linalg.lstsq linalg.matrix_rank linalg.qr linalg.solve
-    linalg.svdvals linalg.tensorinv linalg.tensorsolve pinverse ormqr polar prod quantile nanquantile stft trace
-    triangular_solve view_as_complex fft.fft fft.ifft fft.rfft fft.irfft fft.hfft fft.ihfft fft.fft2 fft.rfftn fft.irfftn
-    nn.functional.adaptive_avg_pool3d nn.functional.adaptive_max_pool3d nn.functional.avg_pool3d
-    nn.functional.binary_cross_entropy nn.functional.binary_cross_entropy_with_logits nn.functional.cosine_embedding_loss
-    nn.functional.cross_entropy nn.functional.ctc_loss nn.functional.grid_sample nn.functional.hinge_embedding_loss
-    nn.functional.huber_loss nn.functional.kl_div nn.functional.l1_loss nn.functional.margin_ranking_loss
-    nn.functional.max_unpool2d nn.functional.max_unpool3d nn.functional.mse_loss nn.functional.multi_margin_loss
-    nn.functional.multilabel_margin_loss nn.functional.nll_loss nn.functional.pad nn.functional.poisson_nll_loss
-    nn.functional.smooth_l1_loss nn.functional.soft_margin_loss nn.functional.triplet_margin_loss
-    cat stack index_copy
-    add mul exp softmax log_softmax sum mean var cumsum dot outer norm scatter_add nn.functional.layer_norm
-    nn.functional.gelu nn.functional.avg_pool2d nn.functional.max_pool2d nn.functional.batch_norm
-""".split()
+    nn.functional.linear nn.functional.conv1d nn.functional.conv2d nn.functional.conv3d
+    nn.functional.conv_transpose1d nn.functional.conv_transpose2d
+    nn.functional.conv_transpose3d nn.functional.prelu linalg.vecdot linalg.multi_dot
+    nn.functional.scaled_dot_product_attention cdist cholesky cholesky_inverse
+    cholesky_solve geqrf linalg.cholesky linalg.cholesky_ex linalg.cond linalg.eigvals
+    linalg.eigvalsh linalg.householder_product linalg.inv linalg.inv_ex linalg.lstsq
+    linalg.matrix_rank linalg.qr linalg.solve linalg.svdvals linalg.tensorinv
+    linalg.tensorsolve pinverse ormqr polar prod quantile nanquantile stft trace
+    triangular_solve view_as_complex fft.fft fft.ifft fft.rfft fft.irfft fft.hfft fft.ihfft
+    fft.fft2 fft.rfftn fft.irfftn nn.functional.adaptive_avg_pool3d
+    nn.functional.adaptive_max_pool3d nn.functional.avg_pool3d
+    nn.functional.binary_cross_entropy nn.functional.binary_cross_entropy_with_logits
+    nn.functional.cosine_embedding_loss nn.functional.cross_entropy nn.functional.ctc_loss
+    nn.functional.grid_sample nn.functional.hinge_embedding_loss nn.functional.huber_loss
+    nn.functional.kl_div nn.functional.l1_loss nn.functional.margin_ranking_loss
+    nn.functional.max_unpool2d nn.functional.max_unpool3d nn.functional.mse_loss
+    nn.functional.multi_margin_loss nn.functional.multilabel_margin_loss
+    nn.functional.nll_loss nn.functional.pad nn.functional.poisson_nll_loss
+    nn.functional.smooth_l1_loss nn.functional.soft_margin_loss
+    nn.functional.triplet_margin_loss cat stack index_copy add mul exp softmax log_softmax
+    sum mean var cumsum dot outer norm scatter_add nn.functional.layer_norm
+    nn.functional.gelu nn.functional.avg_pool2d nn.functional.max_pool2d
+    nn.functional.batch_norm
+""".split()  # noqa: SIM905
 # nn.functional.pad by circular is not cast, and reflection in three dimensions is only here.
 DIFFERENT = {("nn.functional.pad", "reflect")}
 
@@ -165,7 +171,8 @@ def test_one_context_can_be_entered_in_itself():
 def test_an_error_ends_the_region():
     with pytest.raises(ZeroDivisionError), autocast("cpu"):
         1 / 0  # noqa: B018
-    assert product_type(X) == tensorlab.float32 and settings.nesting == 0
+    assert product_type(X) == tensorlab.float32
+    assert settings.nesting == 0
 
 
 def test_another_thread_is_not_in_the_region():
@@ -239,7 +246,7 @@ def test_gradients_have_the_type_of_the_leaf():
     with autocast("cpu"):
         y = w @ X.new_ones(3, 3)
     y.sum().backward()
-    assert y.dtype == tensorlab.bfloat16 and w.grad.dtype == tensorlab.float32
+    assert (y.dtype, w.grad.dtype) == (tensorlab.bfloat16, tensorlab.float32)
 
 
 def test_a_weight_is_cast_once_in_a_region_and_forgotten_after_it():

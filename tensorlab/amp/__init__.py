@@ -1,6 +1,7 @@
-"""Mixed precision: products in bfloat16 or float16, and all that needs more bits in float32.
+"""Mixed precision: products run in bfloat16 or float16, and what needs more bits in float32.
 
-`autocast` lets ops choose their types in a block. `GradScaler` scales the loss, so that small gradients survive in float16.
+`autocast` lets ops choose their types in a block. `GradScaler` scales the loss, so that small
+gradients survive in float16.
 """
 
 from tensorlab import _missing

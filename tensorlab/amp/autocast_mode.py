@@ -1,12 +1,14 @@
 """`autocast`: in a block, ops choose a smaller floating type by themselves.
 
-Which ops are cast, and to what, is a table: _core/dispatch/autocast_rules.py. How the layer casts, and what it keeps, is in
-_core/dispatch/autocast.pyx. Here are the block, and the questions and settings of a thread.
+Which ops are cast, and to what, is a table: _core/dispatch/autocast_rules.py. How the layer
+casts, and what it keeps, is in _core/dispatch/autocast.pyx. Here are the block, and the
+questions and settings of a thread.
 """
 
 import functools
 import warnings
 
+from tensorlab import _missing
 from tensorlab._core.dispatch.autocast import set_autocast, settings
 from tensorlab._core.dtypes import BY_NAME, dtype
 from tensorlab.amp.device_types import check_device_type, is_there
@@ -144,17 +146,21 @@ def _check_dtype(what, value):
 class autocast:
     """A block, or a function, in which ops choose their floating type by themselves.
 
-    Matrix products, convolutions and attention run in the smaller type, which halves the memory that they read. Losses,
-    transforms and factorisations run in float32, where 8 or 11 bits of mantissa would not do. The other ops compute in the type
-    of what they are given. Only tensors of bfloat16, float16 and float32 are cast. Parameters stay what they are, and their
+    Matrix products, convolutions and attention run in the smaller type, which halves the memory
+    that they read. Losses, transforms and factorisations run in float32, where 8 or 11 bits of
+    mantissa would not do. The other ops compute in the type of what they are given. Only
+    tensors of bfloat16, float16 and float32 are cast. Parameters stay what they are, and their
     gradients have their type.
 
     Parameters
     ----------
-    device_type : str, "cpu"; for the type of an accelerator, which isn't here, it warns and does nothing
-    dtype : bfloat16 (by default) or float16, the smaller type; with another one it warns and does nothing
+    device_type : str, "cpu"; for the type of an accelerator, which isn't here, it warns and
+        does nothing
+    dtype : bfloat16 (by default) or float16, the smaller type; with another one it warns and
+        does nothing
     enabled : bool; with False, autocast is off in the block, also if it's on around it
-    cache_enabled : bool or None, whether the casts of weights are kept to the end of the outermost block; None: as around it
+    cache_enabled : bool or None, whether the casts of weights are kept to the end of the
+        outermost block; None: as around it
 
     Raises
     ------
@@ -230,3 +236,6 @@ class autocast:
                 return func(*args, **kwargs)
 
         return inside
+
+
+__getattr__ = _missing.refusing(__name__)

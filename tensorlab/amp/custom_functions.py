@@ -19,8 +19,8 @@ def custom_fwd(fwd=None, *, device_type, cast_inputs=None):
     ----------
     fwd : function, `forward`
     device_type : str, "cpu"
-    cast_inputs : dtype or None. With one, in an autocast block the floating tensors are cast to it, and forward runs with
-        autocast off. Without one, forward runs as the block has it.
+    cast_inputs : dtype or None. With one, in an autocast block the floating tensors are cast to
+        it, and forward runs with autocast off. Without one, forward runs as the block has it.
 
     Examples
     --------

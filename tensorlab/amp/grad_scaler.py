@@ -1,14 +1,17 @@
 """`GradScaler`: scale the loss, so that small gradients survive in float16, and scale the gradients back.
 
-The factor is a power of two if you leave it alone: scaling changes exponents, and no bit of a mantissa. It grows after so many
-steps without an infinite gradient, and shrinks after each step with one, which is left out.
+The factor is a power of two if you leave it alone: scaling changes exponents, and no bit of a
+mantissa. It grows after so many steps without an infinite gradient, and shrinks after each step
+with one, which is left out.
 
-Source: Micikevicius et al. 2018, "Mixed Precision Training", section 3.2; the rule of growth is that of PyTorch.
+Source: Micikevicius et al. 2018, "Mixed Precision Training", section 3.2; the rule of growth is
+that of PyTorch.
 """
 
 import math
 from collections.abc import Iterable
 
+from tensorlab import _missing
 from tensorlab._core.dtypes import BY_NAME
 from tensorlab._tensor import Tensor
 from tensorlab.amp.device_types import check_device_type, is_there
@@ -28,10 +31,12 @@ class GradScaler:
     ----------
     device : str or device; switched off with a warning if there is no such device
     init_scale : float, the first factor
-    growth_factor : float above 1, what the factor is multiplied by after `growth_interval` steps without an infinite gradient
+    growth_factor : float above 1, what the factor is multiplied by after `growth_interval`
+        steps without an infinite gradient
     backoff_factor : float below 1, what it is multiplied by after a step with one
     growth_interval : int
-    enabled : bool; with False, `scale` returns what it is given, `step` steps, and everything else does nothing
+    enabled : bool; with False, `scale` returns what it is given, `step` steps, and everything
+        else does nothing
 
     Raises
     ------
@@ -123,13 +128,13 @@ class GradScaler:
         stage = self._stages.get(id(optimizer))
         if stage == UNSCALED:
             raise RuntimeError(
-                "GradScaler.unscale_: it has been called for this optimizer since the last update(); call update() once "
-                "at the end of each iteration"
+                "GradScaler.unscale_: it has been called for this optimizer since the last update(); "
+                "call update() once at the end of each iteration"
             )
         if stage == STEPPED:
             raise RuntimeError(
-                "GradScaler.unscale_: step() has been called for this optimizer; unscale before the step, and call "
-                "update() after it"
+                "GradScaler.unscale_: step() has been called for this optimizer; unscale before the "
+                "step, and call update() after it"
             )
         inverse = self._scale.double().reciprocal().float()
         self._found[id(optimizer)] = unscale(
@@ -158,22 +163,22 @@ class GradScaler:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
             raise RuntimeError(
-                "GradScaler.step: closure can't be used, as it would compute gradients that nobody has unscaled; compute "
-                "the loss before the step"
+                "GradScaler.step: closure can't be used, as it would compute gradients that aren't "
+                "unscaled; compute the loss before the step"
             )
         self._check_started("step")
         if self._stages.get(id(optimizer)) == STEPPED:
             raise RuntimeError(
-                "GradScaler.step: this optimizer has stepped since the last update(); call update() once at the end of "
-                "each iteration"
+                "GradScaler.step: this optimizer has stepped since the last update(); call update() "
+                "once at the end of each iteration"
             )
         if self._stages.get(id(optimizer)) is None:
             self.unscale_(optimizer)
         found = self._found[id(optimizer)]
         if found is None:
             raise AssertionError(
-                "GradScaler.step: no parameter of this optimizer has a gradient, so nothing was checked; was backward() "
-                "called on the scaled loss?"
+                "GradScaler.step: no parameter of this optimizer has a gradient, so nothing was "
+                "checked; was backward() called on the scaled loss?"
             )
         result = None if found.item() else optimizer.step(*args, **kwargs)
         self._stages[id(optimizer)] = STEPPED
@@ -184,7 +189,8 @@ class GradScaler:
 
         Parameters
         ----------
-        new_scale : float, or Tensor with one element that doesn't require grad; None: by the rule
+        new_scale : float, or Tensor with one element that doesn't require grad; None: by the
+            rule
         """
         if not self._enabled:
             return
@@ -199,8 +205,8 @@ class GradScaler:
             self._scale.copy_(new_scale.reshape(()))
         else:
             raise AssertionError(
-                f"GradScaler.update: new_scale is {new_scale!r}; give a float, or a Tensor with one element that doesn't "
-                "require grad"
+                f"GradScaler.update: new_scale is {new_scale!r}; give a float, or a Tensor with one "
+                "element that doesn't require grad"
             )
         self._stages, self._found = {}, {}
 
@@ -208,8 +214,8 @@ class GradScaler:
         found = [one for one in self._found.values() if one is not None]
         if not found:
             raise AssertionError(
-                "GradScaler.update: no gradients were checked since the last update(); call step(optimizer) or "
-                "unscale_(optimizer) before"
+                "GradScaler.update: no gradients were checked since the last update(); call "
+                "step(optimizer) or unscale_(optimizer) before"
             )
         if any(one.item() for one in found):
             self._scale.mul_(self._backoff_factor)
@@ -317,8 +323,8 @@ class GradScaler:
     def __getstate__(self):
         if self._stages:
             raise AssertionError(
-                "GradScaler: it can be pickled only between iterations, after update(), as it knows its optimizers by "
-                "their place in memory"
+                "GradScaler: it can be pickled only between iterations, after update(), as it knows "
+                "its optimizers by their address"
             )
         values = self._init_scale, self._init_growth_tracker
         if self._enabled:
@@ -355,8 +361,8 @@ def unscale(gradients, inverse, what):
     for one in gradients:
         if one.dtype == float16:
             raise ValueError(
-                f"{what}: a gradient is float16, so its parameter is; keep the parameters in float32, and let autocast "
-                "cast them"
+                f"{what}: a gradient is float16, so its parameter is; keep the parameters in float32, "
+                "and let autocast cast them"
             )
     if not gradients:
         return None
@@ -366,3 +372,6 @@ def unscale(gradients, inverse, what):
             one.mul_(inverse)
             found = found.maximum((~one.norm(math.inf).isfinite()).float())
     return found
+
+
+__getattr__ = _missing.refusing(__name__)

@@ -11,8 +11,8 @@ it by name.
 import contextlib
 
 from tensorlab._core.dispatch import dispatch_hooks
-from tensorlab._core.dispatch.facets import Facet
 from tensorlab._core.dispatch.autocast_rules import autocast_rule
+from tensorlab._core.dispatch.facets import Facet
 from tensorlab._core.dispatch.overloads import OpOverload
 from tensorlab._core.state.devices import device_names
 from tensorlab.errors import NoDataError

@@ -1,5 +1,6 @@
-"""Sums into few places: in a half type, each is rounded once, at the end. In bfloat16 a sum of ones that is rounded at every step
-gets no further than 256."""
+"""Sums into few places: in a half type, each is rounded once, at the end.
+
+In bfloat16 a sum of ones that is rounded at every step gets no further than 256."""
 
 import pytest
 

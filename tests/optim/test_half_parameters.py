@@ -5,8 +5,9 @@ import pytest
 import tensorlab
 from tests.ops.agreement import agree
 
-# (optimizer, options, does each number agree to the last bit?) PyTorch rounds the factor of `x.add(y, alpha=factor)` to the half
-# type first, and so moves by 0.1001 where the rate is 0.1; here it isn't rounded.
+# (optimizer, options, does each number agree to the last bit?) PyTorch rounds the factor of
+# `x.add(y, alpha=factor)` to the half type first, and so moves by 0.1001 where the rate is 0.1;
+# here it isn't rounded.
 CASES = [
     ("SGD", {"lr": 0.1}, False),
     ("SGD", {"lr": 0.125}, True),
@@ -73,4 +74,5 @@ def test_half_and_whole_parameters_go_into_one_group(optimizer):
         return [p.tolist() for p in params]
 
     whole, half = trained(tensorlab.float32), trained(tensorlab.bfloat16)
-    assert half[0] == whole[0] and half[1] == pytest.approx(whole[1], rel=2e-2)
+    assert half[0] == whole[0]
+    assert half[1] == pytest.approx(whole[1], rel=2e-2)

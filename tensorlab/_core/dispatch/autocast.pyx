@@ -1,20 +1,19 @@
 """Autocast: a layer that casts the arguments of ops, to a type that halves memory or to one that keeps precision.
 
-Each op has a rule (autocast_rules.py) or none. The layer lies above autograd, so a cast is an op like any other: it has a node, and
-its backward casts the gradient back to the type of the weight.
+Each op has a rule (autocast_rules.py) or none. The layer lies above autograd, so a cast is an op like any other: it has a
+node, and its backward casts the gradient back to the type of the weight.
 
-What a thread has set is kept for each device type, as programs ask for it; ops look only at what it has set for the cpu. The
-layer is entered while autocast is on, so that a thread in which it's off pays nothing.
+What a thread has set is kept for each device type, as programs ask for it; ops look only at what it has set for the cpu.
+The layer is entered while autocast is on, so a thread in which it's off pays nothing.
 
-A leaf that requires grad is cast once in a region: the cast is kept until the outermost region ends, unless the leaf is written to,
-and as long as nobody else takes the calls down.
+A leaf that requires grad is cast once in a region. The cast is kept until the outermost region ends, unless the leaf is
+written to, or another layer takes down what is called.
 """
 cimport cython
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 
 from tensorlab._core.dispatch.layers cimport Layer
-from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dtypes cimport BFLOAT16, FLOAT16, FLOAT32, HALF, dtype as dtype_class, dtype_object, is_in
 from tensorlab._core.state.devices cimport ON_CPU
 from tensorlab._core.state.modes cimport thread_state

@@ -4,23 +4,18 @@ import builtins
 
 from tensorlab import autocast as autocast
 from typing import Any
-from tensorlab import _dtype
 
 __all__ = [
     "GradScaler",
     "autocast",
     "custom_bwd",
     "custom_fwd",
-    "get_autocast_dtype",
     "is_autocast_available",
-    "is_autocast_enabled",
 ]
 
 def custom_bwd(bwd: Any=None, *, device_type: Any) -> Any: ...
 def custom_fwd(fwd: Any=None, *, device_type: Any, cast_inputs: Any=None) -> Any: ...
-def get_autocast_dtype(device_type: Any) -> _dtype: ...
 def is_autocast_available(device_type: Any) -> Any: ...
-def is_autocast_enabled(device_type: Any=None) -> builtins.bool: ...
 
 
 class GradScaler:
