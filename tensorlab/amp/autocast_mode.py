@@ -9,7 +9,7 @@ import functools
 import warnings
 
 from tensorlab import _missing
-from tensorlab._core.dispatch.autocast import set_autocast, settings
+from tensorlab._core.dispatch.autocast import set_autocast, set_cache_enabled, settings
 from tensorlab._core.dtypes import BY_NAME, dtype
 from tensorlab.amp.device_types import check_device_type, is_there
 
@@ -109,7 +109,7 @@ def is_autocast_cache_enabled():
 def set_autocast_cache_enabled(enabled):
     """Set whether the casts of weights are kept until the outermost block ends, for this thread."""
     _check_bool("set_autocast_cache_enabled", "enabled", enabled)
-    settings.is_cache_enabled = enabled
+    set_cache_enabled(enabled)
 
 
 def clear_autocast_cache():
@@ -208,8 +208,8 @@ class autocast:
                 settings.is_cache_enabled,
             )
         )
-        set_autocast(self.device, self._enabled, self.fast_dtype)
         settings.is_cache_enabled = self._cache_enabled
+        set_autocast(self.device, self._enabled, self.fast_dtype)
         settings.nesting += 1
         return self
 

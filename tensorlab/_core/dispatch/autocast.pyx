@@ -31,7 +31,7 @@ cdef extern from *:
     #else
     #define TL_THREAD __thread
     #endif
-    static TL_THREAD struct { int dtype; PyObject *layer; } tl_autocast = {-1, NULL};
+    static TL_THREAD struct { int dtype; PyObject *layer; int settings; } tl_autocast = {-1, NULL, 0};
     """
     ThreadAutocast tl_autocast
 
@@ -153,9 +153,9 @@ def other_layers():
     return tuple([layer for layer in entered_layers() if not isinstance(layer, AutocastLayer)])
 
 
-def autocast_code():
-    """The smaller type as a code, or -1 where nothing is cast; for those who compare."""
-    return tl_autocast.dtype
+def autocast_settings():
+    """What this thread has set, as one number; for those who compare."""
+    return tl_autocast.settings
 
 
 # ---------------------------------------------------------------- what a thread has set
@@ -174,11 +174,35 @@ class Settings(threading.local):
 settings = Settings()
 
 
+def set_cache_enabled(bint enabled):
+    """Set for this thread whether casts of weights are kept."""
+    settings.is_cache_enabled = enabled
+    note_settings()
+
+
+cdef int numbered() except -1:
+    """What is set, as one number: five bits for each dtype, one for each switch."""
+    cdef int number = settings.is_cache_enabled
+    for device_type, dtype in settings.dtypes.items():
+        number = number << 6 | (<dtype_class?>dtype).code << 1 | (device_type in settings.enabled)
+    return number
+
+
+cdef int DEFAULT = numbered()
+
+
+cdef int note_settings() except -1:
+    """Tell those who compare, as guards do, what is set now."""
+    tl_autocast.settings = numbered() ^ DEFAULT
+    return 0
+
+
 def set_autocast(str device_type, bint enabled, dtype):
     """Set for this thread whether autocast is on for a device type, and the smaller type."""
     cdef ThreadAutocast* state = thread_autocast()
     settings.dtypes[device_type] = dtype
     (settings.enabled.add if enabled else settings.enabled.discard)(device_type)
+    note_settings()
     if device_type != "cpu":
         return
     if enabled and state.layer == NULL:

@@ -18,7 +18,7 @@ cdef class LibraryState:
     cdef object abstract_classes
     cdef bint grad_mode, inference
     cdef int default_device
-    cdef int autocast               # the smaller type, or -1
+    cdef int autocast               # what was set for it, as one number
     cdef int default_dtype
     cdef long settings              # the number of those of the process
 

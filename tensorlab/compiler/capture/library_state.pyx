@@ -102,7 +102,7 @@ cdef class LibraryState:
         cdef ThreadState* state = thread_state()
         self.scopes, self.abstract_classes = scopes, abstract_classes
         self.grad_mode, self.inference, self.default_dtype = state.grad_mode, state.inference, default_float()
-        self.default_device, self.settings, self.autocast = default_device(), settings_number(), thread_autocast().dtype
+        self.default_device, self.settings, self.autocast = default_device(), settings_number(), thread_autocast().settings
 
     def join(self, LibraryState other not None):
         """Demand what another recording used of tensorlab as well: it has become a branch of this one."""
@@ -119,7 +119,7 @@ cdef class LibraryState:
         """Are the modes and settings what they were, and no layer or mode active that wants to see each call?"""
         cdef ThreadState* state = thread_state()
         return (state.grad_mode == self.grad_mode and state.inference == self.inference and state.packing == NULL
-                and thread_autocast().dtype == self.autocast
+                and thread_autocast().settings == self.autocast
                 and (state.layers == NULL or PyList_GET_SIZE(<object>state.layers) == (thread_autocast().layer != NULL))
                 and default_float() == self.default_dtype and default_device() == self.default_device
                 and settings_number() == self.settings and not are_modes_anywhere())

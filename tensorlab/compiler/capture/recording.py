@@ -7,7 +7,7 @@ import sys
 import threading
 import types
 
-from tensorlab._core.dispatch.autocast import autocast_code, other_layers
+from tensorlab._core.dispatch.autocast import autocast_settings, other_layers
 from tensorlab._core.dispatch.facets import counts_from_storage
 from tensorlab._core.dispatch.overrides import active_modes
 from tensorlab._core.dtypes import get_default_dtype
@@ -232,7 +232,7 @@ def modes():
         get_settings_number(),
         len(active_modes()),
         is_packing(),
-        autocast_code(),
+        autocast_settings(),
     )
 
 

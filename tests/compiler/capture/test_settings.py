@@ -73,6 +73,27 @@ READS = {
         lambda: torch.is_anomaly_check_nan_enabled(),
         lambda: torch.autograd.set_detect_anomaly(False, check_nan=False),
     ),
+    "autocast": (lambda: torch.is_autocast_enabled("cpu"), lambda: torch.autocast("cpu")),
+    "autocast's type": (
+        lambda: str((torch.ones(2, 2) @ torch.ones(2, 2)).dtype),
+        lambda: torch.autocast("cpu", dtype=torch.float16),
+    ),
+    "autocast's type, asked for": (
+        lambda: str(torch.get_autocast_dtype("cpu")),
+        lambda: told(
+            lambda one: torch.set_autocast_dtype("cpu", one), torch.float16, torch.bfloat16
+        ),
+    ),
+    "autocast's type elsewhere": (
+        lambda: str(torch.get_autocast_dtype("cuda")),
+        lambda: told(
+            lambda one: torch.set_autocast_dtype("cuda", one), torch.bfloat16, torch.float16
+        ),
+    ),
+    "autocast's cache": (
+        torch.is_autocast_cache_enabled,
+        lambda: told(torch.set_autocast_cache_enabled, False, True),
+    ),
     "deterministic": (
         torch.are_deterministic_algorithms_enabled,
         lambda: told(torch.use_deterministic_algorithms, True, False),
@@ -236,6 +257,13 @@ HARMLESS = {
     "set_multithreading_enabled": "code that asks for it is refused: READS",
     "set_num_threads": "kernels run on any number; code that asks for it is refused: READS",
     "set_flush_denormal": "changes nothing here",
+    **dict.fromkeys(
+        [
+            *("set_autocast_cache_enabled", "set_autocast_cpu_dtype", "set_autocast_cpu_enabled"),
+            *("set_autocast_dtype", "set_autocast_enabled", "set_autocast_gpu_dtype"),
+        ],
+        "guards compare what the thread has set, see READS",
+    ),
     "set_cache_limit": "memory that is kept for reuse, which no program sees",
     "set_rng_state": "the generator, which a replay draws from as the program does",
     "set_rng_state_all": "of CUDA, which is not here",
