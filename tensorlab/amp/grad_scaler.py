@@ -354,15 +354,15 @@ def gradients_of(optimizer):
 
 @no_grad()
 def unscale(gradients, inverse, what):
-    """Multiply the gradients by a 0-d tensor, in place; return 1 if one of them wasn't finite, as a 0-d tensor, else 0.
+    """Multiply the gradients by a 0-d tensor, in place.
 
-    Returns None if there are none.
+    Returns 1 as a 0-d tensor if one of them isn't finite, else 0; None if there are none.
     """
     for one in gradients:
         if one.dtype == float16:
             raise ValueError(
-                f"{what}: a gradient is float16, so its parameter is; keep the parameters in float32, "
-                "and let autocast cast them"
+                f"{what}: a gradient is float16, so its parameter is; keep the parameters in "
+                "float32, and let autocast cast them"
             )
     if not gradients:
         return None

@@ -121,22 +121,31 @@ cdef class AutocastLayer(Layer):
         if rule is TO_FLOAT32:
             return op(*cast(arguments, FLOAT32))
         device_type, dtype = rule                       # of an op of a program
-        return op(*cast(arguments, (<dtype_class?>dtype).code) if device_type == "cpu" else arguments)
+        if device_type == "cpu":
+            arguments = cast(arguments, (<dtype_class?>dtype).code)
+        return op(*arguments)
 
 
 cdef object lowered(object x):
     """x in the smaller type; of a leaf, what was kept of it."""
-    cdef TensorBase leaf
-    if not (is_eligible(x) and (<TensorBase>x).wants_grad and (<TensorBase>x).dtype_ == FLOAT32):
-        return cast(x, tl_autocast.dtype)
-    leaf = <TensorBase>x
-    if leaf.node is not None or leaf.base is not None or not settings.is_cache_enabled or is_watched():
-        return cast(x, tl_autocast.dtype)
-    state = 0 if leaf.counter is None else leaf.counter.value, thread_state().grad_enabled, tl_autocast.dtype
-    found = settings.kept.get(id(leaf))
-    if found is None or found[0] != state:
-        found = settings.kept[id(leaf)] = state, cast(leaf, tl_autocast.dtype), leaf
+    cdef int dtype = tl_autocast.dtype
+    if not (is_leaf_in_float32(x) and settings.is_cache_enabled) or is_watched():
+        return cast(x, dtype)
+    state = (<TensorBase>x).counter.value, thread_state().grad_enabled, dtype
+    found = settings.kept.get(id(x))
+    if found is None or found[0] != state:      # it's new, or was written to since
+        found = settings.kept[id(x)] = state, cast(x, dtype), x
     return found[1]
+
+
+cdef bint is_leaf_in_float32(object x):
+    """Is x a weight: a leaf in float32 that requires grad, and no view?"""
+    cdef TensorBase leaf
+    if not is_eligible(x):
+        return False
+    leaf = <TensorBase>x
+    return (leaf.dtype_ == FLOAT32 and leaf.wants_grad and leaf.node is None and leaf.base is None
+            and leaf.counter is not None)
 
 
 cdef bint is_watched():

@@ -113,7 +113,8 @@ cdef int select_to(TensorBase out, TensorBase x, int dim, TensorBase index, str 
     return for_each_index(&iter, TAKE, x, out, where)
 
 
-cdef int write_slices(TensorBase x, int dim, TensorBase index, TensorBase source, int mode, str where) except -1:
+cdef int write_slices(TensorBase x, int dim, TensorBase index, TensorBase source, int mode,
+                      str where) except -1:
     """Write or accumulate; the indices have been checked."""
     cdef IndexIterator iter
     cdef TensorBase wide
