@@ -24,6 +24,7 @@ from tensorlab._core.dispatch.out_argument cimport (
 from tensorlab._core.dispatch.pointwise cimport (
     check_operands, check_target, compute, resolve, short_binary, short_cut, short_result
 )
+from tensorlab._core.dispatch.profiler_layer cimport set_run_below
 from tensorlab._core.dispatch.recording cimport (
     OpNode, begin_record, begin_record_inplace, end_record, end_record_inplace
 )
@@ -65,7 +66,7 @@ cdef object run_into(Op op, PyObject** arguments, int n, object out, int rules):
 
 cdef object run_layers(Op op, PyObject** arguments, int n):
     """Let the topmost layer handle the call, or autograd if that is next."""
-    cdef Layer layer = topmost(arguments, n)
+    cdef Layer layer = topmost(arguments, n, thread_state().ceiling)
     if layer is not None and layer.position > AUTOGRAD:
         return handle(layer, op, arguments, n)
     if thread_state().ceiling > AUTOGRAD:
@@ -98,7 +99,7 @@ cdef object run_writing(Op twin, PyObject** arguments, int n):
     cdef Op op = twin.functional
     cdef OpNode node
     if twin.records_itself:
-        if active_layers and op is not None and topmost(arguments, n) is not None:
+        if active_layers and op is not None and topmost_below_autograd(arguments, n) is not None:
             return record_for_layers(twin, arguments, n)
         return backend(twin, arguments, n)
     if op.is_pointwise:
@@ -136,11 +137,15 @@ cdef object record_for_layers(Op twin, PyObject** arguments, int n):
     return x
 
 
+cdef inline Layer topmost_below_autograd(PyObject** arguments, int n):
+    return topmost(arguments, n, min(thread_state().ceiling, <int>AUTOGRAD))
+
+
 cdef inline object backend(Op op, PyObject** arguments, int n):
     """What is below autograd: layers, then the kernel."""
     cdef Layer layer
     if active_layers:
-        layer = topmost(arguments, n)
+        layer = topmost_below_autograd(arguments, n)
         if layer is not None:
             return handle(layer, op, arguments, n)
     return run_kernel(op, arguments, n)
@@ -270,6 +275,7 @@ cdef int save_results(Op op, OpNode node, int n, object out) except -1:
 
 
 set_run(run)
+set_run_below(run_recorded)
 
 
 # ---------------------------------------------------------------- pointwise calls

@@ -11,9 +11,11 @@ cdef class Layer:
     cdef readonly str place     # a name from PLACES
     cdef readonly int position  # larger: nearer to the caller; 0 while it is not entered
     cdef bint is_of_class       # does it belong to a class, and is it never entered?
+    cdef object take(self, Op op, PyObject** arguments, int n)
 
 cdef int show_recorders() noexcept
 cdef bint has_keys(object argument)
 cdef bint is_seen(PyObject** arguments, int n)
-cdef Layer topmost(PyObject** arguments, int n)
+cdef Layer topmost(PyObject** arguments, int n, int ceiling)
+cdef int set_observer(Layer layer) except -1
 cdef object handle(Layer layer, Op op, PyObject** arguments, int n)

@@ -33,6 +33,7 @@ cimport cython
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 
+cimport tensorlab._core.profiling as profiling
 cimport tensorlab._core.state.modes as modes
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.state.modes cimport ThreadState, set_grad_mode, thread_state
@@ -42,6 +43,7 @@ PLACES = ("transform", "autocast", "recorder", "profiler", "autograd", "function
 cdef enum:
     SPACING = 1000              # positions from one place to the next: layers of one place that a thread can nest
 
+cdef Layer observer = None      # the layer that all threads have entered: the profiler, while it records
 cdef dict class_layers = {}     # class of tensors: the Layer that handles calls with one
 
 cdef struct Handled:            # a call that the layer of a class is handling
@@ -78,6 +80,10 @@ cdef class Layer:
         `arguments` is a tuple with a value for each parameter of `op.schema`. Below autograd nothing is recorded for backward.
         """
         raise NotImplementedError(f"{type(self).__name__}: a layer must define call(self, op, arguments)")
+
+    cdef object take(self, Op op, PyObject** arguments, int n):
+        """What a layer in Cython defines instead of `call`, if the tuple would cost too much."""
+        return self.call(op, tuple([<object>arguments[i] for i in range(n)]))
 
     def __enter__(self):
         cdef ThreadState* state = thread_state()
@@ -123,9 +129,27 @@ def handle_class(cls, Layer layer not None):
     add_foreign_class(cls)
 
 
+cdef int set_observer(Layer layer) except -1:
+    """Let all threads enter a layer, or leave it: None."""
+    global observer
+    cdef int change = (layer is not None) - (observer is not None)
+    if observer is not None:
+        observer.position = 0
+    observer = layer
+    if layer is not None:
+        layer.position = position_of(layer.place)
+    profiling.observers += change
+    modes.entered_layers += change
+    modes.active_layers += change
+    return 0
+
+
 def takes_part():
-    """Do calls look for layers now? They do while one is entered, or a tensor of a class with a layer is alive."""
-    return modes.active_layers > 0
+    """Can a layer change what calls do now? One can while it is entered, or a tensor of a class with a layer is alive.
+
+    The profiler only looks on.
+    """
+    return modes.active_layers > profiling.observers
 
 
 def entered_layers():
@@ -167,35 +191,37 @@ cdef bint has_keys(object argument):
     return False
 
 
-cdef Layer topmost(PyObject** arguments, int n):
-    """The highest layer that this call has not met yet; None if only autograd and the kernel are left."""
+cdef Layer topmost(PyObject** arguments, int n, int ceiling):
+    """The highest layer below a position that this call has not met yet; None if only autograd and the kernel are left."""
     cdef ThreadState* state = thread_state()
     cdef Layer found = None, one
     cdef int i
+    if observer is not None and observer.position < ceiling:
+        found = observer
     if state.layers != NULL:
         for each in <list>state.layers:
             one = <Layer>each
-            if one.position < state.ceiling and (
+            if one.position < ceiling and (
                     found is None or one.position > found.position):
                 found = one
     if class_layers:
         for i in range(n):
-            found = layer_of(<object>arguments[i], found, state)
+            found = layer_of(<object>arguments[i], found, ceiling)
     return found
 
 
-cdef Layer layer_of(object value, Layer found, ThreadState* state):
+cdef Layer layer_of(object value, Layer found, int ceiling):
     """`found`, or the layer of the value's class if that lies higher."""
     cdef Layer one
     if isinstance(value, TensorBase):
         if (<TensorBase>value).keys & FOREIGN:
             one = layer_of_class(type(value))
-            if (one is not None and one.position <= state.ceiling and (found is None or one.position > found.position)
-                    and not is_handled(value, one, state)):
+            if (one is not None and one.position <= ceiling and (found is None or one.position > found.position)
+                    and not is_handled(value, one, thread_state())):
                 return one
     elif isinstance(value, (tuple, list)):
         for item in value:
-            found = layer_of(item, found, state)
+            found = layer_of(item, found, ceiling)
     return found
 
 
@@ -243,7 +269,7 @@ cdef object handle(Layer layer, Op op, PyObject** arguments, int n):
     if layer.position < AUTOGRAD:
         set_grad_mode(False)
     try:
-        return layer.call(op, tuple([<object>arguments[i] for i in range(n)]))
+        return layer.take(op, arguments, n)
     finally:
         state.ceiling = ceiling
         state.handled = outer

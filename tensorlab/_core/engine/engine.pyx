@@ -11,6 +11,7 @@ from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
 from cpython.pythread cimport PyThread_get_thread_ident
 from cpython.ref cimport Py_DECREF, Py_INCREF
+from cpython.sequence cimport PySequence_Fast_ITEMS
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_SET_ITEM
 
 from threading import Thread
@@ -25,6 +26,10 @@ from tensorlab._core.graph.anomaly cimport find_nan, is_anomaly_on, tell_where
 from tensorlab._core.graph.graph cimport GraphTask, InputMetadata, Node, has_shape_of, is_wanted
 from tensorlab._core.layout cimport is_dense, shape_text
 from tensorlab._core.loops.iterator cimport fill_with
+from tensorlab._core.profiling cimport (
+    BACKWARD, EVALUATION, close_inner_records, close_record, innermost_record, is_profiling,
+    note_inputs, open_record, records_inputs
+)
 from tensorlab._core.state.devices cimport ON_META, SHELL
 from tensorlab._core.state.modes cimport (
     ThreadState, active_layers, call_with_overrides, set_grad_mode, set_overrides_disabled,
@@ -152,9 +157,12 @@ cdef int run(Task task, ReadyQueue ready) except -1:
     cdef object grad, one
     cdef tuple out, edges
     cdef Py_ssize_t slot, i, n
+    cdef long long record = -1
     cdef int number
     while ready.nodes:
         node = ready.pop()
+        if is_profiling:
+            record = open_record(EVALUATION, node.label(), node.sequence_number)
         slot = task.find(node)
         grad = task.input_buffers[slot]
         task.input_buffers[slot] = None
@@ -173,7 +181,8 @@ cdef int run(Task task, ReadyQueue ready) except -1:
         else:
             if node.extras is not None and node.extras.prehooks:
                 grad = run_prehooks(node, grad)
-            out = (run_alone(node, grad, task) if node.extras is None and not is_anomaly_on()
+            out = (run_alone(node, grad, task)
+                   if node.extras is None and not is_anomaly_on() and not is_profiling
                    else apply_with_hooks(node, grad, task))
             if not task.keep_graph:
                 node.release_saved()
@@ -196,6 +205,7 @@ cdef int run(Task task, ReadyQueue ready) except -1:
             if task.dependencies[slot] == 0:
                 ready.push(next_node)
         out = None
+        close_record(record, node.sequence_number)
     return 0
 
 
@@ -215,10 +225,14 @@ cdef inline tuple run_alone(Node node, object grad, GraphTask task):
 
 
 cdef tuple apply_with_hooks(Node node, object grad, GraphTask task):
-    """Run a node, then its posthooks; in anomaly mode, say where its forward op was called if it fails or makes NaN."""
+    """Run a node, then its posthooks; in anomaly mode, say where its forward op was called if it fails or makes NaN.
+
+    A profile gets a record of it.
+    """
     cdef PyObject* outer = thread_state().running
     cdef tuple out
     cdef bint watched = is_anomaly_on()
+    cdef long long record = record_of(node, grad) if is_profiling else -1
     if watched:
         thread_state().running = <PyObject*>node
     try:
@@ -233,7 +247,19 @@ cdef tuple apply_with_hooks(Node node, object grad, GraphTask task):
             tell_where(node, error)
         raise
     finally:
+        close_record(record, node.sequence_number)
         thread_state().running = outer
+
+
+cdef long long record_of(Node node, object grad) except -2:
+    """Begin the record of a node, with the shapes of the gradients that come in."""
+    cdef long long record = open_record(BACKWARD, node.label(), node.sequence_number)
+    cdef PyObject* one = <PyObject*>grad
+    if records_inputs and isinstance(grad, list):
+        note_inputs(record, PySequence_Fast_ITEMS(grad), <int>len(<list>grad))
+    elif records_inputs:
+        note_inputs(record, &one, 1)
+    return record
 
 
 cdef tuple validate_outputs(Node node, tuple out):
@@ -303,6 +329,7 @@ cdef list execute(list ends, list grads, bint keep_graph, bint create_graph, lis
     cdef bint was_enabled, were_disabled
     cdef PyObject* outer = thread_state().task
     cdef Py_ssize_t slot, i
+    cdef long long outer_record = innermost_record()
     cdef Node node
     cdef int number = 0
     if thread_state().backward_depth >= MAX_REENTRANT_DEPTH:
@@ -347,6 +374,7 @@ cdef list execute(list ends, list grads, bint keep_graph, bint create_graph, lis
     finally:
         if callbacks:
             callbacks.pop(task.serial, None)
+        close_inner_records(outer_record)           # of a node that has raised
         set_grad_mode(was_enabled)
         set_overrides_disabled(were_disabled)
         thread_state().backward_depth -= 1

@@ -13,6 +13,9 @@ from tensorlab._core.graph.graph cimport (
 )
 from tensorlab._core.graph.inplace cimport check_inplace, rebase_history
 from tensorlab._core.graph.saved cimport SavedTensor, free_saved, save_tensor, saved_again
+from tensorlab._core.profiling cimport (
+    FUNCTION, NO_NODE, close_record, is_profiling, open_record
+)
 from tensorlab._core.state.modes cimport (
     active_layers, call_with_overrides, set_grad_mode, thread_state
 )
@@ -185,6 +188,7 @@ def apply_function(cls, tuple arguments, dict keywords):
     """
     cdef FunctionNode node = cls._node_class()
     cdef bint was_enabled, is_recorded = False, is_single
+    cdef long long record = -1
     cdef list flags = [], outputs
     for argument in arguments:
         flags.append(isinstance(argument, TensorBase) and needs_grad(<TensorBase>argument))
@@ -198,6 +202,8 @@ def apply_function(cls, tuple arguments, dict keywords):
         node.saved = []
         set_sequence_number(node)
     was_enabled = set_grad_mode(False)
+    if is_profiling:
+        record = open_record(FUNCTION, cls.__name__, NO_NODE)
     try:
         if cls._has_setup_context:
             result = cls.forward(*arguments)
@@ -207,6 +213,7 @@ def apply_function(cls, tuple arguments, dict keywords):
         else:
             result = cls.forward(node, *arguments)
     finally:
+        close_record(record, node.sequence_number if is_recorded else <unsigned long long>NO_NODE)
         set_grad_mode(was_enabled)
     is_single = not isinstance(result, (tuple, list))
     outputs = [result] if is_single else list(result)

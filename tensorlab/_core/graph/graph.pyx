@@ -21,6 +21,8 @@ cimport cython
 from cpython.weakref cimport PyWeakref_NewRef
 from libc.stdlib cimport calloc, free
 
+cimport tensorlab._core.profiling as profiling
+
 from collections import namedtuple
 
 from tensorlab._core.dtypes cimport dtype_object, is_differentiable
@@ -64,13 +66,10 @@ cdef int release(Node node) except -1:
 
 
 # ---------------------------------------------------------------- nodes
-cdef unsigned long long sequence_counter = 0
-
 cdef int set_sequence_number(Node node) except -1:
     """Give a new node its sequence number; in anomaly mode, note where in the user's program it was made."""
-    global sequence_counter
-    sequence_counter += 1
-    node.sequence_number = sequence_counter
+    profiling.nodes_made += 1
+    node.sequence_number = profiling.nodes_made
     if is_anomaly_on():
         extras_of(node).metadata = {"traceback_": forward_stack()}
         if thread_state().running != NULL:

@@ -18,6 +18,7 @@ from tensorlab._core.graph.graph cimport Node, already_released, needs_grad
 from tensorlab._core.graph.inplace cimport CopySlices
 from tensorlab._core.layout cimport shape_text
 from tensorlab._core.no_instances cimport forbid_new
+from tensorlab._core.profiling cimport observers
 from tensorlab._core.state.devices cimport device_name
 from tensorlab._core.state.modes cimport (
     ThreadState, active_layers, call_with_overrides, set_grad_mode, set_overrides_disabled,
@@ -101,7 +102,7 @@ cdef class SavedTensor:
     cdef TensorBase detached(self):
         """A new alias of the output. A layer that writes calls down must see of what: of the output that the program knows."""
         cdef object origin
-        if not active_layers:
+        if active_layers == observers:          # none, or only those that look on
             return alias(self.tensor)
         origin = None if self.origin is None else self.origin()
         return <TensorBase?>(self.tensor if origin is None else origin).detach()
@@ -282,7 +283,7 @@ cdef SavedTensor save_tensor(TensorBase x, bint is_output):
     saved.is_output = is_output
     if is_output:
         saved.tensor = alias_of_class(x)
-        if active_layers:
+        if active_layers != observers:
             saved.origin = weakref.ref(x)
     if packing != NULL:
         saved.pack_with(x, (<tuple>packing)[0], (<tuple>packing)[1])
