@@ -22,6 +22,7 @@ from tensorlab._core.dispatch.dispatch cimport run_binary, run_unary
 from tensorlab._core.dispatch.op cimport MAX_ARGUMENTS, Op
 from tensorlab._core.layout cimport is_canonical, shape_text, ssize
 from tensorlab._core.loops.parallel cimport parallel_for
+from tensorlab._core.profiling cimport KERNEL, NO_NODE, close_record, is_profiling, open_record
 from tensorlab._core.state.modes cimport set_grad_mode
 from tensorlab._core.tensor cimport TensorBase, empty_strided_tensor, empty_tensor, memory_of
 
@@ -173,6 +174,17 @@ cdef class KernelStep(MemoryStep):
 
     def __repr__(self):
         return f"{self.name}{self.reads} -> {self.writes}"
+
+
+cdef int run_recorded(Step step, PyObject** slots) except -1:
+    """Run a step while a profile is recorded: the layers see the op of a call, and nothing else sees generated code."""
+    cdef long long record = -1
+    if isinstance(step, MemoryStep):
+        record = open_record(KERNEL, (<KernelStep>step).name if type(step) is KernelStep else type(step).__name__, NO_NODE)
+    try:
+        return step.run(slots)
+    finally:
+        close_record(record, NO_NODE)
 
 
 @cython.final
@@ -374,7 +386,10 @@ cdef class Plan:
                 step = <Step>one
                 if self.records:
                     set_grad_mode(step.grad_enabled)
-                step.run(slots)
+                if is_profiling:
+                    run_recorded(step, slots)
+                else:
+                    step.run(slots)
                 for i in step.dead:
                     Py_XDECREF(slots[i])
                     slots[i] = NULL

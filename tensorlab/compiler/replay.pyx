@@ -7,6 +7,8 @@ cimport cython
 
 from tensorlab._core.dispatch.autocast import other_layers
 
+cimport tensorlab._core.profiling as profiling
+from tensorlab._core.profiling cimport FUNCTION, close_record, is_profiling, open_record
 from tensorlab._core.random cimport Generator, Place, default_generator, note_own_place, take_back_own
 from tensorlab._core.state.modes cimport active_layers
 from tensorlab.compiler.capture.guard_check cimport GuardCheck
@@ -140,7 +142,7 @@ cdef class Replay:
                 generator = default_generator()
                 note_own_place(generator, &place)
             try:
-                outputs = entry.compute(inputs)
+                outputs = self.compute_recorded(entry, inputs) if is_profiling else entry.compute(inputs)
             except Exception as error:      # nothing has been written
                 if entry.draws_random:
                     take_back_own(generator, &place)
@@ -153,6 +155,14 @@ cdef class Replay:
             self.misses = self.longest = 0
             return entry.finish(inputs, outputs)
         return self.compiled.record(args, kwargs, unseen)
+
+    cdef object compute_recorded(self, Entry entry, list inputs):
+        """The same while a profile is recorded."""
+        cdef long long record = open_record(FUNCTION, f"compiled {self.compiled.name}", profiling.nodes_made)
+        try:
+            return entry.compute(inputs)
+        finally:
+            close_record(record, profiling.nodes_made)
 
     def run_python(self, tuple args not None, dict kwargs not None):
         """Call the function itself."""

@@ -20,6 +20,7 @@ from .._core.device import strided
 from .._core.dispatch.layers import takes_part
 from .._core.hooks import RemovableHandle
 from .._core.interop.exchange import tensor
+from .._core.profiling import Range, is_recording
 from .._pitfalls import pointed
 from .._tensor import Tensor
 from ..autograd import enable_grad, set_grad_enabled
@@ -83,26 +84,33 @@ def between_hooks(step):
         self._opt_called = True  # schedulers warn if they come first
         before = [*ALL_BEFORE.values(), *self._optimizer_step_pre_hooks.values()]
         after = [*self._optimizer_step_post_hooks.values(), *ALL_AFTER.values()]
-        if self._is_stepping or not (before or after):
+        if self._is_stepping or not (before or after or is_recording()):
             return step(*args, **kwargs)
-        for hook in before:
-            changed = hook(self, args, kwargs)
-            if changed is not None:
-                if not (isinstance(changed, tuple) and len(changed) == 2):
-                    raise RuntimeError(
-                        f"{hook} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
-                    )
-                args, kwargs = changed
-        self._is_stepping = True
-        try:
-            result = step(*args, **kwargs)
-        finally:
-            self._is_stepping = False
-        for hook in after:
-            hook(self, args, kwargs)
-        return result
+        with Range(f"Optimizer.step#{type(self).__name__}.step"):
+            return step_with_hooks(step, args, kwargs, before, after)
 
     return hooked
+
+
+def step_with_hooks(step, args, kwargs, before, after):
+    """Call hooks, the step, and hooks."""
+    self = args[0]
+    for hook in before:
+        changed = hook(self, args, kwargs)
+        if changed is not None:
+            if not (isinstance(changed, tuple) and len(changed) == 2):
+                raise RuntimeError(
+                    f"{hook} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
+                )
+            args, kwargs = changed
+    self._is_stepping = True
+    try:
+        result = step(*args, **kwargs)
+    finally:
+        self._is_stepping = False
+    for hook in after:
+        hook(self, args, kwargs)
+    return result
 
 
 class Optimizer:
@@ -255,6 +263,13 @@ class Optimizer:
         >>> x.grad is None
         True
         """
+        if is_recording():
+            with Range(f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"):
+                self._clear_gradients(set_to_none)
+        else:
+            self._clear_gradients(set_to_none)
+
+    def _clear_gradients(self, set_to_none):
         for group in self.param_groups:
             clear_gradients(group["params"], set_to_none)
 

@@ -8,6 +8,7 @@ import pickletools
 
 from .._core.device import device
 from .._core.interop.exchange import frombuffer
+from .._core.profiling import Range
 from ..errors import EmptyFile, FileFormatError
 from . import names
 from .archive import Reader
@@ -63,7 +64,7 @@ def load(
     tensor([0, 1, 2])
     """
     is_restricted = weights_only is None or bool(weights_only)
-    with opened(f, mmap) as file, errors_of_program():
+    with Range("tensorlab.load"), opened(f, mmap) as file, errors_of_program():
         start = file.read(len(START))
         file.seek(0)
         if not start:

@@ -2,6 +2,7 @@
 
 import os
 
+from .._core.profiling import Range
 from .archive import replacing
 from .pickler import dumps
 from .storages import bytes_of
@@ -48,6 +49,12 @@ def save(
     >>> tensorlab.load(file)
     {'weight': tensor([1., 1.])}
     """
+    with Range("tensorlab.save"):
+        write_to(obj, f)
+
+
+def write_to(obj, f):
+    """Save an object at a path, or into a file."""
     if isinstance(f, (str, os.PathLike)):
         name = os.path.splitext(os.path.basename(os.fspath(f)))[0]
         pickled = dumps(obj)  # before anything is opened

@@ -12,6 +12,7 @@ from itertools import repeat
 
 from tensorlab import _missing
 
+from ..._core.profiling import Range, is_recording
 from ..._core.random import default_generator
 from ..._pitfalls import pointed
 from ..._progress import shown
@@ -63,6 +64,12 @@ class Batches:
         return self.length()
 
     def __next__(self):
+        if is_recording():
+            with Range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"):
+                return self._next_batch()
+        return self._next_batch()
+
+    def _next_batch(self):
         try:
             index = next(self.plan)
         except StopIteration:

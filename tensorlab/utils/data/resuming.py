@@ -55,7 +55,7 @@ class Progress:
             f"DataLoader: Length of IterableDataset was reported to be {self.reported} (when accessing len(loader)), "
             f"but {self.given} samples have been fetched{advice}",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

@@ -18,6 +18,7 @@ from multiprocessing.connection import wait
 from time import monotonic
 
 from ..._core.interop.memory_file import CAN_SHARE
+from ..._core.profiling import Range, is_recording
 from .fetching import stray
 from .pinning import pinning
 from .sampler import draw_seed
@@ -135,6 +136,12 @@ class WorkerBatches:
 
     # ------------------------------------------------------------ receiving
     def __next__(self):
+        if is_recording():
+            with Range("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"):
+                return self._next_batch()
+        return self._next_batch()
+
+    def _next_batch(self):
         try:
             number = self.next_number()
             self.progress.given += 1
