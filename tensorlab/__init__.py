@@ -596,7 +596,6 @@ _PLANNED_PACKAGES = (
     "func",
     "jit",
     "onnx",
-    "profiler",
 )
 # Packages that are imported when a program asks for them, as it may not need them; and names that stand in them.
 _ON_DEMAND = (
@@ -616,6 +615,7 @@ _ON_DEMAND = (
     "mps",
     "nested",
     "optim",
+    "profiler",
     "quasirandom",
     "serialization",
     "signal",

@@ -80,10 +80,9 @@ PLANNED = [
         "43-profiling",
         "measure with time.perf_counter or cProfile",
         "",
-        """autograd.profiler autograd.profiler_legacy autograd.profiler_util utils.benchmark
-        utils.bottleneck BenchmarkConfig BenchmarkExecutionStats ThroughputBenchmark
-        utils.ThroughputBenchmark utils.throughput_benchmark
-        utils.module_tracker profiler.itt profiler.profiler profiler.python_tracer monitor""",
+        """autograd.profiler_legacy BenchmarkConfig BenchmarkExecutionStats ThroughputBenchmark
+        utils.ThroughputBenchmark utils.throughput_benchmark utils.module_tracker profiler.itt
+        profiler.python_tracer monitor""",
     ),
     (
         "45-quantization",

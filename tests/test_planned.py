@@ -33,7 +33,6 @@ PACKAGES = [
     "nested",
     "nn.parallel",
     "onnx",
-    "profiler",
     "sparse",
 ]
 # What PyTorch's packages hold besides their names: modules and types that they import, and

@@ -36,6 +36,8 @@ __all__ = [
     "inference_mode",
     "is_multithreading_enabled",
     "no_grad",
+    "profiler",
+    "profiler_util",
     "set_detect_anomaly",
     "set_detect_data_writes",
     "set_grad_enabled",
@@ -43,4 +45,4 @@ __all__ = [
 ]
 
 
-__getattr__, __dir__ = on_demand(__name__, ("functional",))
+__getattr__, __dir__ = on_demand(__name__, ("functional", "profiler", "profiler_util"))

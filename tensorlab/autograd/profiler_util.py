@@ -1,0 +1,7 @@
+"""PyTorch's home of the events of a profile."""
+
+from tensorlab.profiler.averages import EventList, FunctionEventAvg
+from tensorlab.profiler.events import FormattedTimes as FormattedTimesMixin
+from tensorlab.profiler.events import FunctionEvent, Interval
+
+__all__ = ["EventList", "FormattedTimesMixin", "FunctionEvent", "FunctionEventAvg", "Interval"]
