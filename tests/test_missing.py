@@ -44,7 +44,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
         ("tensorlab.optim", "RMSProp", "did you mean 'RMSprop'"),
         ("tensorlab.cuda", "Stream", "planned with chapter 42"),
         ("tensorlab.cuda", "is_avaliable", "did you mean 'is_available'"),
-        ("tensorlab.utils", "benchmark", "planned with chapter 43"),
+        ("tensorlab.utils", "module_tracker", "planned with chapter 43"),
         ("tensorlab.utils.data", "Dataste", "did you mean 'Dataset'"),
         ("tensorlab.backends", "cudn", "did you mean 'cudnn'"),
     ],

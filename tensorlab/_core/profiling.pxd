@@ -14,7 +14,7 @@ cdef enum:
 cdef enum:
     NO_NODE = 0                 # sequence numbers begin with 1
 
-cdef bint is_profiling          # does anything record? Whoever has something to tell asks this first
+cdef bint is_profiling          # does anything record? What has something to tell asks this first
 cdef int observers              # layers that all threads have entered: 1 while a profile is recorded. They only look on
 cdef bint records_inputs        # shapes and numbers of ops
 cdef unsigned long long nodes_made      # the sequence number of the latest node (graph.pyx)

@@ -5,7 +5,7 @@
     memory     blocks that were taken and given back meanwhile, each with its time
 
 A record costs two readings of the clock and a line in an array; names, trees and tables are made when it is over
-(tensorlab/profiler). While nothing records, whoever has something to tell reads one C int: `is_profiling`.
+(tensorlab/profiler). While nothing records, the engine and others read one C int: `is_profiling`.
 
 All of this holds the interpreter's lock, so that a track needs none of its own.
 """
@@ -191,7 +191,7 @@ cdef class Track:
         return rows
 
     cdef list read(self, Py_ssize_t at):
-        """Arguments: None for what is no tensor, (dtype, sizes, strides) for a tensor, a list of those for a list."""
+        """Arguments: None for what is not a tensor, (dtype, sizes, strides) for a tensor, a list of those for a list."""
         cdef Py_ssize_t n = self.numbers[at], i, k
         cdef list found = []
         at += 1
@@ -359,7 +359,7 @@ cdef int note_inputs(long long handle, PyObject** arguments, int n) except -1:
 
 
 cdef object plain(object value):
-    """An argument that is no tensor, without what would keep memory alive."""
+    """An argument that is not a tensor, without what would keep memory alive."""
     if isinstance(value, (list, tuple)):
         return [plain(one) for one in value]
     return None if isinstance(value, TensorBase) else value

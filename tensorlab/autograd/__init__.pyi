@@ -5,6 +5,8 @@ import builtins
 from tensorlab.autograd.function import Function as Function
 from tensorlab.autograd import functional as functional
 from tensorlab.autograd import graph as graph
+from tensorlab.autograd import profiler as profiler
+from tensorlab.autograd import profiler_util as profiler_util
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 from typing_extensions import Self, TypeVar
@@ -25,6 +27,8 @@ __all__ = [
     "inference_mode",
     "is_multithreading_enabled",
     "no_grad",
+    "profiler",
+    "profiler_util",
     "set_detect_anomaly",
     "set_detect_data_writes",
     "set_grad_enabled",

@@ -163,5 +163,5 @@ def marks(recording):
 
 
 def spelled(value):
-    """An argument that is no tensor, as text."""
+    """An argument that is not a tensor, as text."""
     return "" if value is None else str(value)

@@ -212,7 +212,7 @@ def name_of(kind, what):
 
 
 def shape_of(one):
-    """The sizes of an argument; an empty list if it is no tensor, or several."""
+    """The sizes of an argument; an empty list if it is not a tensor, or several."""
     return one[1] if isinstance(one, tuple) else []
 
 

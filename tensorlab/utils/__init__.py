@@ -1,9 +1,10 @@
-"""Tools around training: `utils.data` feeds it with batches, `checkpoint` saves memory, `dlpack` shares it.
+"""Tools around training: `utils.data` feeds it with batches, `checkpoint` saves memory, `dlpack` shares it, and
+`benchmark` measures.
 
 `utils.tensorboard` writes logs; it needs a library of its own, so you import it by name.
 """
 
-from .. import _missing
+from .._on_demand import on_demand
 from . import backend_registration, checkpoint, data, dlpack, hooks
 from .backend_registration import (
     generate_methods_for_privateuse1_backend,
@@ -12,6 +13,8 @@ from .backend_registration import (
 
 __all__ = [
     "backend_registration",
+    "benchmark",
+    "bottleneck",
     "checkpoint",
     "data",
     "dlpack",
@@ -21,5 +24,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name):
-    raise _missing.refuse(__name__, name)
+__getattr__, __dir__ = on_demand(__name__, ("benchmark", "bottleneck"))

@@ -3,6 +3,8 @@
 import builtins
 
 from tensorlab.utils import backend_registration as backend_registration
+from tensorlab.utils import benchmark as benchmark
+from tensorlab.utils import bottleneck as bottleneck
 from tensorlab.utils import checkpoint as checkpoint
 from tensorlab.utils import data as data
 from tensorlab.utils import dlpack as dlpack
@@ -11,6 +13,8 @@ from typing import Any
 
 __all__ = [
     "backend_registration",
+    "benchmark",
+    "bottleneck",
     "checkpoint",
     "data",
     "dlpack",

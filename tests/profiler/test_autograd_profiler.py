@@ -7,9 +7,9 @@ from tensorlab.autograd import profiler, profiler_util
 
 
 def test_profile_records_the_block():
-    with profiler.profile(record_shapes=True, profile_memory=True, with_flops=True) as prof:
-        with profiler.record_function("block"):
-            torch.ones(2, 3) @ torch.ones(3, 4)
+    options = {"record_shapes": True, "profile_memory": True, "with_flops": True}
+    with profiler.profile(**options) as prof, profiler.record_function("block"):
+        torch.ones(2, 3) @ torch.ones(3, 4)
     assert [event.name for event in prof.function_events] == [
         "block",
         *["aten::ones"] * 2,
@@ -47,7 +47,10 @@ def test_a_profile_is_recorded_once():
 
 @pytest.mark.parametrize("block", [profiler.emit_nvtx, profiler.emit_itt])
 def test_ranges_for_other_tools_are_refused(block):
-    with pytest.raises(RuntimeError, match=f"{block.__name__}: .* tensorlab.profiler.profile"), block():
+    with (
+        pytest.raises(RuntimeError, match=f"{block.__name__}: .* tensorlab.profiler.profile"),
+        block(),
+    ):
         pass
     with block(enabled=False):
         pass

@@ -1,9 +1,10 @@
 """Traces keep to the trace event format, as its public description has it.
 
-"Trace Event Format" (Google, 2016): an event has ph, its phase; ts, microseconds; pid and tid, where it happened. Complete
-events ("X") have a duration, and those of a thread nest. Flow events ("s", "f") with the same category and id are one
-arrow; its end binds to the enclosing slice ("bp": "e") and is not before its start. Metadata ("M") have names of processes
-and threads in args. Instant events ("i") have a scope: g, p or t. Counters ("C") have numbers in args.
+"Trace Event Format" (Google, 2016): an event has ph, its phase; ts, microseconds; pid and tid,
+where it happened. Complete events ("X") have a duration, and those of a thread nest. Flow events
+("s", "f") with the same category and id are one arrow; its end binds to the enclosing slice
+("bp": "e") and is not before its start. Metadata ("M") have names of processes and threads in
+args. Instant events ("i") have a scope: g, p or t. Counters ("C") have numbers in args.
 """
 
 import gzip
@@ -64,16 +65,19 @@ def test_each_event_has_what_its_phase_needs(trace):
     for one in trace["traceEvents"]:
         assert one["ph"] in PHASES
         assert isinstance(one["name"], str)
-        assert isinstance(one["ts"], (int, float)) and one["ts"] >= 0
+        assert isinstance(one["ts"], (int, float))
+        assert one["ts"] >= 0
         assert isinstance(one["pid"], (int, str))
         assert "tid" in one or one["ph"] == "C"
         if one["ph"] == "X":
-            assert isinstance(one["dur"], (int, float)) and one["dur"] >= 0
+            assert isinstance(one["dur"], (int, float))
+            assert one["dur"] >= 0
             assert isinstance(one["args"], dict)
         if one["ph"] == "i":
             assert one["s"] in ("g", "p", "t")
         if one["ph"] in ("s", "f"):
-            assert isinstance(one["id"], (int, str)) and one["cat"]
+            assert isinstance(one["id"], (int, str))
+            assert one["cat"]
         if one["ph"] == "C":
             assert all(isinstance(value, (int, float)) for value in one["args"].values())
 

@@ -58,7 +58,7 @@ def test_only_active_steps_are_kept():
         *("ProfilerStep#2", "aten::ones", "aten::sum"),
         *("ProfilerStep#3", "aten::ones", "aten::sum"),
     ]
-    assert [row.key for row in prof.key_averages()][0] == "ProfilerStep*"
+    assert prof.key_averages()[0].key == "ProfilerStep*"
     assert prof.step_num == 6
 
 
@@ -77,9 +77,9 @@ def test_a_schedule_that_does_not_end_its_cycle_is_warned_of():
         ProfilerAction.WARMUP,
         ProfilerAction.NONE,
     ]
+    prof = profile(schedule=lambda step: actions[step])
+    prof.start()
     with pytest.warns(UserWarning, match="from RECORD to NONE"):
-        prof = profile(schedule=lambda step: actions[step])
-        prof.start()
         prof.step()
     prof.step()
     with pytest.warns(UserWarning, match="from WARMUP to NONE"):
