@@ -81,6 +81,8 @@ TOOLS = [
     "tensorlab.nn.utils.rnn",
     "tensorlab.nn.utils.stateless",
     "tensorlab.profiler",
+    "tensorlab.profiler.profiler",
+    "tensorlab.autograd.profiler_util",
     "tensorlab.autograd.profiler",
     "tensorlab.serialization",
     "tensorlab.safetensors",

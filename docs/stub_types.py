@@ -285,6 +285,49 @@ ARGUMENTS_OF = {
     "__eq__.y": "Any",
     "__ne__.y": "Any",
     "repeat_interleave.repeats": "Tensor | int",
+    **{
+        f"schedule.{name}": "int"
+        for name in ("wait", "warmup", "active", "repeat", "skip_first", "skip_first_wait")
+    },
+    **dict.fromkeys(
+        [
+            *("key_averages.group_by_stack_n", "Timer.num_threads", "timeit.number"),
+            *("Fuzzer.seed", "take.n", "trim_sigfig.n"),
+        ],
+        "int",
+    ),
+    **dict.fromkeys(
+        [
+            f"{name}.path"
+            for name in ("export_chrome_trace", "export_stacks", "export_memory_timeline")
+        ],
+        "str | PathLike[str]",
+    ),
+    **dict.fromkeys(
+        ["key_averages.group_by_input_shape", "key_averages.group_by_overload_name"], "bool"
+    ),
+    "profile.activities": "Iterable[ProfilerActivity | dict[ProfilerActivity, list[str]]]",
+    "profile.schedule": "Callable[[int], ProfilerAction]",
+    "profile.on_trace_ready": "Callable[[profile], Any]",
+    **dict.fromkeys(
+        [f"profile.{name}" for name in ("acc_events", "enabled", "record_shapes", "with_stack")],
+        "bool",
+    ),
+    **dict.fromkeys(["record_function.name", "record_function.args"], "str"),
+    "tensorboard_trace_handler.dir_name": "str | PathLike[str]",
+    "tensorboard_trace_handler.worker_name": "str | None",
+    **{f"Timer.{name}": "str | None" for name in ("label", "sub_label", "description", "env")},
+    "Timer.globals": "dict[str, Any] | None",
+    "Timer.timer": "Callable[[], float]",
+    **dict.fromkeys(
+        ["blocked_autorange.callback", "adaptive_autorange.callback"],
+        "Callable[[int, float], Any] | None",
+    ),
+    **dict.fromkeys(["adaptive_autorange.max_run_time", "select_unit.t", "trim_sigfig.x"], "float"),
+    **dict.fromkeys(["Compare.results", "extend_results.results"], "Sequence[Measurement]"),
+    "merge.measurements": "Iterable[Measurement]",
+    "set_torch_threads.n": "int",
+    "unit_to_english.u": "str",
     "tensordot.dims": "int | Sequence[Sequence[int]]",
     "register_parameter.param": "Parameter | None",
     "register_buffer.tensor": "Tensor | None",
@@ -433,6 +476,23 @@ RESULTS = {
 }
 # The same for methods that differ from others of their name.
 RESULTS_OF = {
+    "kineto_available": "bool",
+    "schedule": "Callable[[int], ProfilerAction]",
+    "supported_activities": "set[ProfilerActivity]",
+    "tensorboard_trace_handler": "Callable[[profile], None]",
+    **dict.fromkeys(["profile.__enter__", "record_function.__enter__"], "Self"),
+    **dict.fromkeys(["profile.table", "EventList.table", "unit_to_english"], "str"),
+    **dict.fromkeys([f"profile.{name}" for name in ("start", "step", "stop")], "None"),
+    **dict.fromkeys(
+        [f"profile.export_{name}" for name in ("chrome_trace", "stacks", "memory_timeline")], "None"
+    ),
+    **dict.fromkeys(
+        [f"Timer.{name}" for name in ("timeit", "blocked_autorange", "adaptive_autorange")],
+        "Measurement",
+    ),
+    "merge": "list[Measurement]",
+    "select_unit": "tuple[str, float]",
+    "trim_sigfig": "float",
     **dict.fromkeys([f"Sequential.__{name}__" for name in ("mul", "rmul", "imul")], "Sequential"),
     **dict.fromkeys(
         [f"{name}.__reversed__" for name in ("Sequential", "ModuleList")], "Iterator[Module]"

@@ -235,6 +235,31 @@ LEFT_OUT = [
         "triton_op wrap_triton fallthrough_kernel",
     ),
     (
+        "it is for traces of other tools and devices; record with tensorlab.profiler.profile",
+        "autograd.profiler",
+        "EnforceUnique KinetoStepTracker MemRecordsAcc load_nvprof parse_nvprof_trace",
+    ),
+    (
+        "no device has kernels of its own here; see FunctionEvent",
+        "autograd.profiler_util",
+        "EventMetadata Kernel MemRecordsAcc StringTable",
+    ),
+    (
+        "instructions aren't counted; run the program under `perf stat` or Valgrind",
+        "utils.benchmark",
+        "CallgrindStats CopyIfCallgrind FunctionCount FunctionCounts",
+    ),
+    (
+        "the names of its modules are in tensorlab.utils.benchmark itself",
+        "utils.benchmark",
+        "utils",
+    ),
+    (
+        "make a Fuzzer with the parameters and tensors that your op takes",
+        "utils.benchmark",
+        "examples op_fuzzers",
+    ),
+    (
         "its functions are in tensorlab.accelerator",
         "accelerator",
         "memory",

@@ -19,9 +19,10 @@ of this is there.
     pictures.py         events over time, and a flame picture
 """
 
-from tensorlab import _missing, _planned
+from tensorlab import _missing
 from tensorlab.profiler import profiler
 from tensorlab.profiler.profiler import (
+    ExecutionTraceObserver,
     profile,
     record_function,
 )
@@ -47,11 +48,6 @@ __all__ = [
     "supported_activities",
     "tensorboard_trace_handler",
 ]
-
-ExecutionTraceObserver = _planned.PlannedName(
-    f"{__name__}.ExecutionTraceObserver",
-    "use profile, whose trace has the ops with their arguments.",
-)
 
 
 __getattr__ = _missing.refusing(__name__)

@@ -4,6 +4,7 @@ import json
 import os
 import warnings
 
+from tensorlab import _planned
 from tensorlab._core import profiling
 from tensorlab.profiler import chrome_trace, explain, memory_timeline, pictures, stacks
 from tensorlab.profiler.averages import EventList
@@ -24,6 +25,7 @@ from tensorlab.profiler.schedule import (
 
 __all__ = [
     "DeviceType",
+    "ExecutionTraceObserver",
     "ProfilerAction",
     "ProfilerActivity",
     "kineto_available",
@@ -33,6 +35,11 @@ __all__ = [
     "supported_activities",
     "tensorboard_trace_handler",
 ]
+
+ExecutionTraceObserver = _planned.PlannedName(
+    "tensorlab.profiler.ExecutionTraceObserver",
+    "use profile, whose trace has the ops with their arguments.",
+)
 
 NONE, WARMUP = ProfilerAction.NONE, ProfilerAction.WARMUP
 RECORD, RECORD_AND_SAVE = ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE

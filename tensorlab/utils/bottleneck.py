@@ -15,8 +15,9 @@ import platform
 import pstats
 import sys
 
-import tensorlab
 from tensorlab.profiler import profile
+from tensorlab.threads import get_num_threads
+from tensorlab.version import __version__
 
 __all__ = ["main", "report"]
 
@@ -87,8 +88,8 @@ def as_main(path, arguments):
 def environment():
     """The machine and the versions, in a line."""
     return (
-        f"tensorlab {tensorlab.__version__}, Python {platform.python_version()}, {platform.platform()}, "
-        f"{tensorlab.get_num_threads()} threads"
+        f"tensorlab {__version__}, Python {platform.python_version()}, {platform.platform()}, "
+        f"{get_num_threads()} threads"
     )
 
 

@@ -2,7 +2,11 @@
 
 import math
 
-import tensorlab
+from tensorlab._core.dtypes import BY_NAME
+from tensorlab._core.interop.exchange import tensor
+from tensorlab.ops.joining import cat
+from tensorlab.ops.random_factories import rand, randn_like
+from tensorlab.sparse.creation import sparse_coo_tensor
 from tensorlab.utils.benchmark.fuzzer import FuzzedTensor
 
 __all__ = ["FuzzedSparseTensor"]
@@ -30,7 +34,7 @@ class FuzzedSparseTensor(FuzzedTensor):
         nnz=None,
         density=None,
         coalesced=None,
-        dtype=tensorlab.float32,
+        dtype=BY_NAME["float32"],
         cuda=False,
     ):
         super().__init__(
@@ -49,12 +53,12 @@ class FuzzedSparseTensor(FuzzedTensor):
         """A tensor with `nnz` values; with twice as many, at the same places, if it is not to be coalesced."""
         size = [size] * sparse_dim if isinstance(size, int) else list(size)
         values = FuzzedTensor.default_tensor_constructor((nnz, *size[sparse_dim:]), dtype)
-        extent = tensorlab.tensor(size[:sparse_dim]).unsqueeze(1)
-        indices = (tensorlab.rand(sparse_dim, nnz) * extent).long()
+        extent = tensor(size[:sparse_dim]).unsqueeze(1)
+        indices = (rand(sparse_dim, nnz) * extent).long()
         if not is_coalesced:
-            values = tensorlab.cat([values, tensorlab.randn_like(values)])
-            indices = tensorlab.cat([indices, indices], 1)
-        made = tensorlab.sparse_coo_tensor(indices, values, size)
+            values = cat([values, randn_like(values)])
+            indices = cat([indices, indices], 1)
+        made = sparse_coo_tensor(indices, values, size)
         return made.coalesce() if is_coalesced else made
 
     def _make_tensor(self, params, state):
@@ -62,15 +66,15 @@ class FuzzedSparseTensor(FuzzedTensor):
         density, is_coalesced = params["density"], params["coalesced"]
         sparse_dim = min(params["sparse_dim"] if self._sparse_dim else len(size), len(size))
         nnz = math.ceil(sum(size) * density)
-        tensor = self.sparse_tensor_constructor(size, self._dtype, sparse_dim, nnz, is_coalesced)
-        return tensor, {
-            "numel": int(tensor.numel()),
-            "shape": tensor.size(),
-            "is_coalesced": tensor.is_coalesced(),
+        made = self.sparse_tensor_constructor(size, self._dtype, sparse_dim, nnz, is_coalesced)
+        return made, {
+            "numel": int(made.numel()),
+            "shape": made.size(),
+            "is_coalesced": made.is_coalesced(),
             "density": density,
             "sparsity": 1.0 - density,
-            "sparse_dim": tensor.sparse_dim(),
-            "dense_dim": tensor.dense_dim(),
+            "sparse_dim": made.sparse_dim(),
+            "dense_dim": made.dense_dim(),
             "is_hybrid": len(size) > sparse_dim,
             "dtype": str(self._dtype),
         }

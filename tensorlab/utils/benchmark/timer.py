@@ -1,11 +1,11 @@
 """Timer: a statement, run often enough to know how long it takes."""
 
 import enum
+import importlib
 import statistics
 import textwrap
 import timeit
 
-import tensorlab
 from tensorlab.utils.benchmark.measurement import Measurement, TaskSpec, set_torch_threads
 
 __all__ = ["Language", "Timer", "timer"]
@@ -79,6 +79,7 @@ class Timer:
             raise ValueError(f"Timer: language is {language!r}; it must be Language.PYTHON")
         if global_setup:
             raise ValueError("Timer: global_setup is for C++; move it to setup")
+        tensorlab = importlib.import_module("tensorlab")
         names = {"torch": tensorlab, "tensorlab": tensorlab, **(globals or {})}
         stmt, setup = unindented(stmt), unindented(setup)
         self._timer = timeit.Timer(stmt=stmt, setup=setup, timer=timer, globals=names)
