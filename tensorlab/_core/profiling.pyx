@@ -14,6 +14,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_XDECREF, Py_XINCREF
 from libc.stdlib cimport free, realloc
 
+import os
 import threading
 
 from tensorlab._core.dtypes cimport dtype_object
@@ -96,6 +97,8 @@ cdef bint records_stacks = False
 cdef unsigned long long nodes_made = 0
 cdef unsigned long serial = 0   # which profile: a thread's track of an earlier one isn't used any more
 cdef list tracks = []
+cdef dict tracks_of_processes = {}      # pid: the track of a process that tells when it is done
+cdef long long began = 0
 
 # what all threads hold together, for the largest amount that they have held
 cdef Py_ssize_t held = 0
@@ -109,7 +112,7 @@ cdef long long time_of_most = 0
 @cython.binding(False)
 @cython.auto_pickle(False)
 cdef class Track:
-    """The records of a thread."""
+    """The records of a thread, or of another process."""
 
     cdef Record* records
     cdef Py_ssize_t count, capacity
@@ -122,13 +125,16 @@ cdef class Track:
     cdef readonly list values                   # arguments that aren't tensors: a tuple for each record with inputs
     cdef readonly list stacks
     cdef int number
-    cdef readonly object ident, native_id, name
+    cdef readonly object pid, ident, native_id, name
 
-    def __cinit__(self):
-        thread = threading.current_thread()
+    def __cinit__(self, pid=None, name=None):
         self.innermost = -1
         self.values, self.stacks = [], []
-        self.ident, self.native_id, self.name = thread.ident, threading.get_native_id(), thread.name
+        self.pid, self.ident, self.native_id, self.name = pid, pid, pid, name
+        if pid is None:                 # of this thread
+            thread = threading.current_thread()
+            self.pid, self.ident, self.native_id = os.getpid(), thread.ident, threading.get_native_id()
+            self.name = thread.name
 
     def __dealloc__(self):
         cdef Py_ssize_t i
@@ -267,11 +273,21 @@ cdef long long open_record(int kind, object what, unsigned long long sequence) e
     """
     cdef Track track
     cdef Record* one
-    cdef Py_ssize_t at
     if not is_profiling:
         return -1
     track = this_track()
-    at = track.count
+    one = new_record(track, kind, what, sequence)
+    track.innermost = track.count - 1
+    if records_stacks:
+        note_stack(track, one)
+    one.start = nanoseconds()
+    return handle_of(track, track.innermost)
+
+
+cdef inline Record* new_record(Track track, int kind, object what, unsigned long long sequence) except NULL:
+    """The next record of a track, inside the one that is open."""
+    cdef Record* one
+    cdef Py_ssize_t at = track.count
     if at == track.capacity:
         track.capacity = max(1024, 2 * track.capacity)
         track.records = <Record*>grown(track.records, track.capacity * sizeof(Record))
@@ -281,11 +297,7 @@ cdef long long open_record(int kind, object what, unsigned long long sequence) e
     one.kind, one.what, one.outer, one.end, one.sequence = kind, <PyObject*>what, track.innermost, 0, <long long>sequence
     one.inputs = one.result = one.stack = -1
     one.memory, one.frame = track.balance, NULL
-    track.innermost = at
-    if records_stacks:
-        note_stack(track, one)
-    one.start = nanoseconds()
-    return handle_of(track, at)
+    return one
 
 
 cdef int close_record(long long handle, unsigned long long sequence) except -1:
@@ -452,12 +464,14 @@ cdef list calling_stack():
 # ---------------------------------------------------------------- as Python drives it
 def start_recording(bint inputs, bint stacks):
     """Begin: records of earlier profiles aren't added to any more."""
-    global is_profiling, records_inputs, records_stacks, serial, held, most_held, stack_of_most, time_of_most
+    global is_profiling, records_inputs, records_stacks, serial, held, most_held, stack_of_most, time_of_most, began
     if is_profiling:
         raise RuntimeError("profiler: another profile is being recorded; end it first")
     serial += 1
     tracks.clear()
+    tracks_of_processes.clear()
     records_inputs, records_stacks = inputs, stacks
+    began = nanoseconds()
     held = most_held = time_of_most = 0
     stack_of_most = None
     is_profiling = True
@@ -488,6 +502,20 @@ def now():
 def is_recording():
     """Is a profile being recorded?"""
     return is_profiling
+
+
+def note_work(long pid, str process not None, str name not None, long long start, long long end):
+    """Another process has done something: it has read this clock, which all processes of a machine share."""
+    cdef Track track
+    cdef Record* one
+    if not is_profiling or end <= began:
+        return
+    track = tracks_of_processes.get(pid)
+    if track is None:
+        track = tracks_of_processes[pid] = Track(pid, process)
+        tracks.append(track)
+    one = new_record(track, INTERNAL, name, NO_NODE)
+    one.start, one.end, one.memory = max(start, began), end, 0
 
 
 def begin_range(str name not None, bint is_internal=False):

@@ -35,10 +35,13 @@ def write(events, recording, path, metadata=None):
 
 def trace_of(events, recording, metadata):
     """The trace as a dict, which JSON can write."""
-    threads = {number: track.native_id for number, track in enumerate(recording.tracks, 1)}
-    entries = [*names_of(recording), *slices(events, recording, threads)]
-    entries += arrows(events, recording, threads)
-    entries += blocks(recording, threads)
+    threads = {
+        number: {"pid": track.pid, "tid": track.native_id}
+        for number, track in enumerate(recording.tracks, 1)
+    }
+    entries = [*names_of(recording), *slices(events, threads)]
+    entries += arrows(events, threads)
+    entries += blocks(recording)
     entries += marks(recording)
     return {
         "schemaVersion": 1,
@@ -58,19 +61,22 @@ def trace_of(events, recording, metadata):
 def names_of(recording):
     """What the process and its threads are called."""
 
-    def name(what, tid, **args):
-        return {"ph": "M", "name": what, "ts": 0, "pid": recording.pid, "tid": tid, "args": args}
+    def name(what, pid, tid, **args):
+        return {"ph": "M", "name": what, "ts": 0, "pid": pid, "tid": tid, "args": args}
 
-    yield name("process_name", 0, name="python")
-    yield name("process_labels", 0, labels="CPU")
-    yield name("process_sort_index", 0, sort_index=recording.pid)
+    own = recording.pid
+    yield name("process_name", own, 0, name="python")
+    yield name("process_labels", own, 0, labels="CPU")
+    yield name("process_sort_index", own, 0, sort_index=own)
     for order, track in enumerate(recording.tracks):
-        tid = track.native_id
-        yield name("thread_name", tid, name=f"thread {tid} ({track.name})")
-        yield name("thread_sort_index", tid, sort_index=order)
+        pid, tid = track.pid, track.native_id
+        if pid != own:
+            yield name("process_name", pid, 0, name=track.name)
+        yield name("thread_name", pid, tid, name=f"thread {tid} ({track.name})")
+        yield name("thread_sort_index", pid, tid, sort_index=order)
 
 
-def slices(events, recording, threads):
+def slices(events, threads):
     """An entry for each event."""
     for event in events:
         args = {"External id": event.id, "Ev Idx": event.id - 1}
@@ -92,42 +98,41 @@ def slices(events, recording, threads):
             "cat": category
             or CATEGORIES.get(event.kind, "kernel" if event.kind == KERNEL else "cpu_op"),
             "name": event.trace_name,
-            "pid": recording.pid,
-            "tid": threads[event.thread],
+            **threads[event.thread],
             "ts": event.time_range.start,
             "dur": event.cpu_time_total,
             "args": args,
         }
 
 
-def arrows(events, recording, threads):
+def arrows(events, threads):
     """Two entries for each node of backward whose forward op was recorded."""
     made = forward_ops(events)
     for event in events:
         forward = made.get(event.sequence_nr)
         if event.kind != EVALUATION or forward is None:
             continue
-        both = {"cat": "fwdbwd", "name": "fwdbwd", "id": event.sequence_nr, "pid": recording.pid}
+        both = {"cat": "fwdbwd", "name": "fwdbwd", "id": event.sequence_nr}
         yield {
             "ph": "s",
             **both,
-            "tid": threads[forward.thread],
+            **threads[forward.thread],
             "ts": forward.time_range.start,
         }
         yield {
             "ph": "f",
             "bp": "e",
             **both,
-            "tid": threads[event.thread],
+            **threads[event.thread],
             "ts": event.time_range.start,
         }
 
 
-def blocks(recording, threads):
+def blocks(recording):
     """An instant for each block that was taken or given back, with how many bytes there are then."""
     changes = sorted(
-        (when, address, nbytes, threads[number])
-        for number, track in enumerate(recording.tracks, 1)
+        (when, address, nbytes, track.native_id)
+        for track in recording.tracks
         for when, address, nbytes, _ in track.memory_events()
     )
     total = 0

@@ -24,7 +24,7 @@ class Copies(NamedTuple):
     """Copies that may not have been needed: their kind, how many, how long they took, and a line that makes them."""
 
     kind: str
-    count: int
+    number: int
     time: float
     line: str | None
 
@@ -110,7 +110,7 @@ class Explanation(NamedTuple):
     def about_copies(self):
         for one in self.copies:
             where = f", most of them at {one.line}" if one.line else ""
-            yield f"{one.count} {one.kind} took {spelled_time(one.time)} ({self.share(one.time)}){where}."
+            yield f"{one.number} {one.kind} took {spelled_time(one.time)} ({self.share(one.time)}){where}."
         if not self.copies and self.has_shapes:
             yield "No copy was found that could have been left out."
         if not self.has_shapes:
@@ -140,7 +140,7 @@ def explanation_of(events, recording):
         outside_time=outside + sum(event.self_cpu_time_total for event in blocks),
         loader_time=sum(event.cpu_time_total for event in loaded),
         loader_batches=len(loaded),
-        copies=[one for one in (layout_copies(ops), round_trips(ops)) if one.count],
+        copies=[one for one in (layout_copies(ops), round_trips(ops)) if one.number],
         peak_bytes=peak_bytes,
         peak_line=None if frames is None else line_of_program(frames),
         has_shapes=recording.record_shapes,

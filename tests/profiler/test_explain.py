@@ -78,7 +78,7 @@ def test_copies_into_another_layout_are_found():
         x.contiguous()
 
     (copies,) = explained(program).copies
-    assert copies.count == 2
+    assert copies.number == 2
     assert copies.line.startswith(__file__)
     assert "2 copies into row-major order" in str(explained(program))
 
@@ -92,7 +92,7 @@ def test_conversions_there_and_back_are_found():
         x.long().float()  # rounds
 
     (copies,) = explained(program).copies
-    assert (copies.kind, copies.count) == ("conversions to another dtype and back", 2)
+    assert (copies.kind, copies.number) == ("conversions to another dtype and back", 2)
 
 
 @pytest.mark.parametrize("between", ["exp", "add"])

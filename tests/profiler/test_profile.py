@@ -2,6 +2,7 @@
 
 import gc
 import io
+import json
 import os
 import threading
 import time
@@ -229,11 +230,31 @@ def test_loading_saving_and_modules_are_rows(training):
     assert named(prof, "nn.Module: ReLU").cpu_parent.name == "nn.Module: Sequential"
 
 
-def test_workers_are_waited_for_in_a_row():
-    loader = torch.utils.data.DataLoader(range(5), batch_size=2, num_workers=1)
+class Slow(torch.utils.data.Dataset):
+    def __len__(self):
+        return 5
+
+    def __getitem__(self, i):
+        time.sleep(0.01)
+        return i
+
+
+def test_workers_have_tracks_and_are_waited_for_in_a_row(tmp_path):
+    loader = torch.utils.data.DataLoader(Slow(), batch_size=2, num_workers=1)
     with profile() as prof:
         assert len(list(loader)) == 3
     assert names(prof).count("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__") == 4
+    loads = [event for event in prof.events() if event.name == "DataLoader worker 0: load a batch"]
+    assert len(loads) == 3
+    assert {event.thread for event in loads} == {2}
+    assert all(event.cpu_time_total >= 0.01e6 for event in loads)
+    pids = [track.pid for track in prof._finished.tracks]
+    assert pids[0] == os.getpid() != pids[1]
+    prof.export_chrome_trace(tmp_path / "trace.json")
+    entries = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert {"name": "DataLoader worker 0"} in [
+        one.get("args") for one in entries if one["pid"] == pids[1]
+    ]
 
 
 def test_a_forked_child_records_nothing():

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._core.profiling import now
 from ...random import manual_seed
 from ...threads import set_num_threads
 from .fetching import EndOfStream, Fetcher
@@ -121,6 +122,7 @@ def work(connection, not_mine, worker, count, base_seed, job, init_fn):
         sender.free.update(free)
         if turn != latest[0]:
             continue  # of a pass that was left
+        start = now()
         where = f"in DataLoader worker process {worker} ({described(number, index)})"
         try:
             if problem is not None:
@@ -132,7 +134,7 @@ def work(connection, not_mine, worker, count, base_seed, job, init_fn):
             result, is_end = None, True
         except Exception as error:
             result, is_end = Failure(error, where), False
-        if not answer(sender, (turn, number, is_end), result, where):
+        if not answer(sender, (turn, number, is_end, (start, now())), result, where):
             return
         result = None  # the batch need not wait here for the next task
 
@@ -145,7 +147,7 @@ def answer(sender, head, result, where):
         except BrokenPipeError:
             raise
         except Exception as error:
-            sender.send((*head[:2], False), Failure(error, where))
+            sender.send((*head[:2], False, head[3]), Failure(error, where))
     except BrokenPipeError:
         return False
     return True

@@ -18,7 +18,7 @@ from multiprocessing.connection import wait
 from time import monotonic
 
 from ..._core.interop.memory_file import CAN_SHARE
-from ..._core.profiling import Range, is_recording
+from ..._core.profiling import Range, is_recording, note_work
 from .fetching import stray
 from .pinning import pinning
 from .sampler import draw_seed
@@ -207,13 +207,16 @@ class WorkerBatches:
         try:
             if not worker.connection.poll():
                 raise EOFError
-            (turn, number, is_end), make = worker.receiver.receive()
+            (turn, number, is_end, times), make = worker.receiver.receive()
         except BlockingIOError:
             raise self.timed_out(worker) from None
         except (EOFError, OSError) as error:
             if getattr(error, "errno", None) is not None and not isinstance(error, ConnectionError):
                 raise  # of this process: it has no memory or no descriptor for the batch
             raise self.ended(worker) from None
+        if is_recording():
+            process = f"DataLoader worker {worker.number}"
+            note_work(worker.process.pid, process, f"{process}: load a batch", *times)
         if turn != self.turn:
             return None
         if is_end:
