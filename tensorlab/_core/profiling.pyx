@@ -97,7 +97,7 @@ cdef bint records_stacks = False
 cdef unsigned long long nodes_made = 0
 cdef unsigned long serial = 0   # which profile: a thread's track of an earlier one isn't used any more
 cdef list tracks = []
-cdef dict tracks_of_processes = {}      # pid: the track of a process that tells when it is done
+cdef dict tracks_of_processes = {}      # pid: the track of another process
 cdef long long began = 0
 
 # what all threads hold together, for the largest amount that they have held

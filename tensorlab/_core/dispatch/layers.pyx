@@ -21,6 +21,8 @@ A layer handles a call, or passes it on by calling the op again, `op(*arguments)
 calls nor those of the layers above it, because the thread's `ceiling` is then its own position. So whatever it calls goes to the
 layers below. (Autograd hides nothing from recorders: see `show_recorders`.) Within one place, a layer entered later lies higher.
 
+The profiler is entered by all threads at once (`set_observer`), and the ceiling lets it see what kernels call.
+
 A layer is entered, for the calls of a thread, or belongs to a class, for the calls that have a tensor of it: `handle_class`. A
 layer of a class is hidden by the tensors that it has been given, not by the ceiling: with these its calls go to the layers below,
 with any other tensors of the class they come back to it. So a wrapper may hold another wrapper of its own class.
