@@ -1,5 +1,7 @@
 """PyTorch's older names of the profiler: `autograd.profiler.profile` and what belongs to it."""
 
+import warnings
+
 from tensorlab import _missing
 from tensorlab.profiler import profiler as newer
 from tensorlab.profiler.averages import EventList, FunctionEventAvg
@@ -60,6 +62,8 @@ class profile:
         activity_filters=None,
     ):
         self.enabled = enabled
+        if use_cuda and enabled:
+            warnings.warn("CUDA is not available, disabling CUDA profiling", stacklevel=2)
         self._profile = newer.profile(
             record_shapes=record_shapes,
             with_flops=with_flops,

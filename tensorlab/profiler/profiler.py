@@ -126,6 +126,14 @@ class profile:
 
     def start(self):
         """Begin, with the first step."""
+        others = [one.name for one in self.activities if one is not ProfilerActivity.CPU]
+        if len(others) == len(self.activities):
+            raise AssertionError(
+                f"profile: there is no {' or '.join(others)} here, and nothing else is to be recorded; add "
+                "ProfilerActivity.CPU"
+            )
+        for name in others:
+            warnings.warn(f"{name} is not available, disabling {name} profiling", stacklevel=3)
         if self.current_action is not NONE:
             self._begin()
         self._begin_step()

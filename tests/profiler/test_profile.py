@@ -414,6 +414,20 @@ def test_activities_that_make_no_sense():
         profile(activities=["cpu"])
 
 
+def test_other_devices_are_not_there():
+    activities = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
+    with (
+        pytest.warns(UserWarning, match="^CUDA is not available"),
+        profile(activities=activities) as prof,
+    ):
+        torch.ones(2)
+    assert names(prof) == ["aten::ones"]
+    with pytest.raises(AssertionError, match="there is no CUDA here"):
+        profile(activities=[ProfilerActivity.CUDA]).start()
+    with pytest.warns(UserWarning, match="^CUDA is not available"):
+        torch.autograd.profiler.profile(use_cuda=True)
+
+
 def test_nothing_can_be_asked_before_it_is_over():
     prof = profile()
     with pytest.raises(RuntimeError, match="nothing has been recorded yet"):
