@@ -141,6 +141,9 @@ FAMILIES = {
     "compile": ("compiler/[abelmopr]*.py compiler/frontend.py compiler/tree.py compiler/*.pyx", ["tests/compiler"]),
     "capture": ("compiler/capture/*.py compiler/capture/*.pyx _core/state/settings_number.pyx",
                 ["tests/compiler/capture"]),
+    "profiler": ("profiler/*.py autograd/profiler*.py utils/benchmark/*.py utils/bottleneck.py _core/profiling.pyx "
+                 "_core/dispatch/profiler_layer.pyx",
+                 ["tests/profiler", "tests/utils/test_benchmark.py", "tests/utils/test_bottleneck.py"]),
     "data": ("utils/data/*.py utils/checkpoint.py utils/recomputing.py", ["tests/utils", "tests/test_missing.py"]),
 }  # fmt: skip
 PER_FILE = 12  # mutants share the build of their file

@@ -370,11 +370,14 @@ cdef int note_inputs(long long handle, PyObject** arguments, int n) except -1:
     return 0
 
 
+SMALL_TYPES = ("dtype", "device", "layout", "memory_format")
+
+
 cdef object plain(object value):
     """An argument that is not a tensor, without what would keep memory alive."""
     if isinstance(value, (list, tuple)):
         return [plain(one) for one in value]
-    return None if isinstance(value, TensorBase) else value
+    return value if isinstance(value, (int, float, complex, str)) or type(value).__name__ in SMALL_TYPES else None
 
 
 cdef int note_result(long long handle, object result) except -1:

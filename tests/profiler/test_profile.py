@@ -325,11 +325,13 @@ def test_a_profile_keeps_no_tensor_alive():
     with profile(record_shapes=True, profile_memory=True, with_stack=True) as prof:
         y = x + torch.ones(3)
         z = torch.stack([y, y])
-    gone = weakref.ref(y), weakref.ref(z)
-    del y, z
+        generator = torch.Generator()
+        torch.rand(2, generator=generator, dtype=torch.float64)
+    gone = weakref.ref(y), weakref.ref(z), weakref.ref(generator)
+    del y, z, generator
     gc.collect()
-    assert [ref() for ref in gone] == [None, None]
-    assert len(prof.events()) == 3
+    assert [ref() for ref in gone] == [None] * 3
+    assert prof.events()[3].concrete_inputs[:3] == [[2], None, torch.float64]
 
 
 def test_shapes_and_numbers_of_arguments():
