@@ -124,7 +124,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
         )
     places = [inside(x, n, padding_mode, align_corners) for x, n in zip(places, sizes, strict=True)]
     if mode == "nearest":
-        axes = [[(x.detach().round(), None)] for x in places]
+        axes = [[(x.detach().round(), flat_weight(x) if x.requires_grad else None)] for x in places]
     else:
         axes = [linear_axis(x) for x in places]
     return of_terms(input, sizes, axes, padding_mode)
@@ -171,6 +171,12 @@ def reflected(x, low, high):
     flips = (distance / span).detach().floor()
     rest = distance - flips * span
     return where(flips % 2 == 0, rest + start, span - rest + start)
+
+
+def flat_weight(x):
+    """Return weights of 1 whose gradient is zeros: the nearest pixel stays so if its place moves a little."""
+    pixel = x.round()
+    return (pixel - pixel.detach()).nan_to_num(0) + 1
 
 
 def linear_axis(x):

@@ -226,7 +226,7 @@ cdef void nll_loop(real** data, ssize n, ClassParameters* parameters) noexcept n
         loss[0] *= -data[3][0]
 
 cdef Op NLL_LOSS = Op("nll_loss(Tensor x, Tensor target, Tensor? weight=None, *, int ignore_index=-100, str reduction=\"mean\") "
-                      "-> Tensor", aten=None, checks_values=True)
+                      "-> Tensor", aten=None, checks_values=True, zero_curvature=True)
 
 @NLL_LOSS.infer
 def nll_loss_infer(TensorBase x, TensorBase target, TensorBase weight, ignore_index, reduction):

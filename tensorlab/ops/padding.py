@@ -7,7 +7,7 @@ Both are made of other operations, which know their gradients.
 from tensorlab._core.dispatch.autocast import in_float32
 from tensorlab._core.graph.saved import call_unpacked
 from tensorlab.errors import ShapeError, UnsupportedDType
-from tensorlab.ops.indexing.index_along_dim import index_select
+from tensorlab.ops.indexing.index_along_dim import index_select, pad_select
 from tensorlab.ops.ranges import arange
 
 
@@ -115,7 +115,8 @@ def pad_by_index(input, d, before, behind, mode):
             f"({before}, {behind}) are asked for"
         )
     index = INDICES[mode](arange(-before, size + behind), size)
-    return call_unpacked(index_select, input, d, index)
+    select = index_select if mode == "circular" else pad_select
+    return call_unpacked(select, input, d, index)
 
 
 INDICES = {

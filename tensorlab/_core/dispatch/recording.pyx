@@ -84,6 +84,8 @@ cdef class OpNode(Node):
             one = None
             if is_wanted(task, <object>PyTuple_GET_ITEM(edges, j)):
                 one = self.call_formula(j, grad)
+                if thread_state().grad_enabled and "zero_curvature" in op.facets:
+                    one = with_zero_curvature(one, self, j)
             Py_INCREF(one)
             PyTuple_SET_ITEM(out, j, one)
         return out
@@ -252,6 +254,45 @@ cdef class OpNode(Node):
             self.saved = tuple(saved)
             self.saved_tensors &= ~(<unsigned int>1 << code)
         return saved[code]
+
+
+@cython.final
+cdef class ZeroCurvature(Node):
+    """The node of a gradient that doesn't depend on the op's input: backward gives that input zeros.
+
+    Without it, the gradient of a pooled image would have no history, and a penalty on it (`create_graph=True`) couldn't call
+    backward, as it can if any other layer comes before.
+    """
+
+    cdef tuple apply(self, object grad, GraphTask task):
+        cdef InputMetadata* metadata
+        cdef Node node = <Node>self.edges[1]
+        if grad is None or not is_wanted(task, node):
+            return grad, None
+        metadata = &node.input_metadata[self.edge_outputs[1] if self.edge_outputs != NULL else 0]
+        return grad, grad.new_zeros(make_size(metadata.ndim, metadata.sizes))
+
+    cdef str label(self):
+        return "ZeroCurvatureBackward0"
+
+
+cdef object with_zero_curvature(object gradient, OpNode source, Py_ssize_t j):
+    """A gradient that formula j has made, which now leads to the op's input as well."""
+    cdef TensorBase out
+    cdef Node node
+    if not isinstance(gradient, TensorBase):
+        return gradient
+    out = <TensorBase>gradient
+    node = ZeroCurvature.__new__(ZeroCurvature)
+    node.edges = (gradient_edge(out), source.edges[j])
+    if out.output_number != 0:
+        set_edge_output(node, 0, 2, out.output_number)
+    if source.edge_outputs != NULL and source.edge_outputs[j] != 0:
+        set_edge_output(node, 1, 2, source.edge_outputs[j])
+    set_sequence_number(node)
+    write_metadata(&node.first_metadata, out)
+    set_history(out, node, 0)
+    return out
 
 
 cdef dict saved_names(Op op):
@@ -520,6 +561,7 @@ cdef object end_record_inplace(OpNode node, TensorBase x):
 
 
 forbid_new(OpNode)
+forbid_new(ZeroCurvature)
 
 
 def has_released(node):

@@ -133,17 +133,22 @@ cdef int write_slices(TensorBase x, int dim, TensorBase index, TensorBase source
 # ---------------------------------------------------------------- index_select
 cdef Op INDEX_SELECT = Op("index_select(Tensor x, int dim, Tensor index) -> Tensor",
                           checks_values=True)
+cdef Op PAD_SELECT = Op("pad_select(Tensor x, int dim, Tensor index) -> Tensor", aten=None, checks_values=True,
+                        zero_curvature=True)
 
+@PAD_SELECT.derivative("x")
 @INDEX_SELECT.derivative("x")
 def index_select_derivative(grad, dim, index, x_shape):
     return run_4(INDEX_SELECT_BACKWARD, grad, dim, index, x_shape)
 
+@PAD_SELECT.infer
 @INDEX_SELECT.infer
 def index_select_infer(TensorBase x, dim, TensorBase index):
     cdef int d = dim_of(dim, x, "index_select")
     refuse_matrix(index, "index_select")
     return select_result(x, d, index_vector(index, "index_select"), "index_select")
 
+@PAD_SELECT.kernel
 @INDEX_SELECT.kernel
 def index_select_kernel(TensorBase out, TensorBase x, dim, TensorBase index):
     select_to(out, x, dim_of(dim, x, "index_select"), index_vector(index, "index_select"), "index_select")
@@ -173,6 +178,11 @@ def index_select(TensorBase input not None, dim, index, *, out=None):
     """
     check_tensor("index_select", "index", index)
     return run_3(INDEX_SELECT, input, dim_of(dim, input, "index_select"), index, out, NO_OVERLAP)
+
+
+def pad_select(TensorBase input not None, dim, TensorBase index not None):
+    """`index_select`, by which an input is padded with what is in it: its second derivative is zeros."""
+    return run_3(PAD_SELECT, input, dim_of(dim, input, "pad"), index)
 
 
 cdef Op INDEX_SELECT_BACKWARD = Op("index_select_backward(Tensor grad, int dim, Tensor index, int[] shape) -> Tensor")

@@ -180,7 +180,7 @@ def reflections_backward(grad, x, tau, other, transpose):
         grad_factors[i] = -(grad_row @ adjoint(row)).squeeze(-1)
         grad = grad - factors[i].conj() * (columns[i] @ grad_row)
     if k == 0:
-        return 0 * x, 0 * tau, grad
+        return 0 * x, 0 * tau, grad + (x[..., :k].sum() + tau.sum())    # sums of nothing, which lead to x and tau
     grad_tau = cat(grad_factors, -1)
     below = cat(grad_vectors, -1).tril(-1)
     if k < x.size(-1):

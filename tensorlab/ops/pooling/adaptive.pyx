@@ -50,8 +50,8 @@ cdef tuple wanted_sizes(TensorBase x, object output_size, int axes, str where):
 
 
 # ---------------------------------------------------------------- adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
-cdef Op ADAPTIVE_AVG_POOL2D = Op("adaptive_avg_pool2d(Tensor x, int[] output_size) -> Tensor")
-cdef Op ADAPTIVE_AVG_POOL3D = Op("adaptive_avg_pool3d(Tensor x, int[] output_size) -> Tensor")
+cdef Op ADAPTIVE_AVG_POOL2D = Op("adaptive_avg_pool2d(Tensor x, int[] output_size) -> Tensor", zero_curvature=True)
+cdef Op ADAPTIVE_AVG_POOL3D = Op("adaptive_avg_pool3d(Tensor x, int[] output_size) -> Tensor", zero_curvature=True)
 cdef Op ADAPTIVE_AVG_POOL_BACKWARD = Op("adaptive_avg_pool_backward(Tensor grad, int[] sizes, int[] output_size) -> "
                                         "Tensor")
 
@@ -136,9 +136,9 @@ def adaptive_avg_pool3d(TensorBase input not None, output_size):
 
 # ---------------------------------------------------------------- adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d
 cdef Op ADAPTIVE_MAX_POOL2D = Op("adaptive_max_pool2d(Tensor x, int[] output_size) -> (Tensor values, Tensor indices)",
-                                 public={"indices": "result1"}, differentiable=1)
+                                 public={"indices": "result1"}, differentiable=1, zero_curvature=True)
 cdef Op ADAPTIVE_MAX_POOL3D = Op("adaptive_max_pool3d(Tensor x, int[] output_size) -> (Tensor values, Tensor indices)",
-                                 public={"indices": "result1"}, differentiable=1)
+                                 public={"indices": "result1"}, differentiable=1, zero_curvature=True)
 
 @ADAPTIVE_MAX_POOL3D.infer
 @ADAPTIVE_MAX_POOL2D.infer

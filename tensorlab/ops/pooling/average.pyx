@@ -124,10 +124,10 @@ cdef int check_gradient(TensorBase grad, tuple windows, str where) except -1:
 # ---------------------------------------------------------------- avg_pool1d, avg_pool2d, avg_pool3d
 cdef Op AVG_POOL2D = Op("avg_pool2d(Tensor x, int[] kernel_size, int[] stride=[], "
                         "int[] padding=0, bool ceil_mode=False, bool count_include_pad=True, "
-                        "int? divisor_override=None) -> Tensor")
+                        "int? divisor_override=None) -> Tensor", zero_curvature=True)
 cdef Op AVG_POOL3D = Op("avg_pool3d(Tensor x, int[] kernel_size, int[] stride=[], "
                         "int[] padding=0, bool ceil_mode=False, bool count_include_pad=True, "
-                        "int? divisor_override=None) -> Tensor")
+                        "int? divisor_override=None) -> Tensor", zero_curvature=True)
 cdef Op AVG_POOL_BACKWARD = Op("avg_pool_backward(Tensor grad, int[] sizes, int[] kernel_size, int[] stride, "
                                "int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor")
 

@@ -88,9 +88,9 @@ cdef int check_fractions(TensorBase x, tuple kernels, tuple wanted, TensorBase s
 
 # ---------------------------------------------------------------- fractional_max_pool2d, fractional_max_pool3d
 cdef Op FRACTIONAL2D = Op("fractional_max_pool2d(Tensor x, int[] kernel_size, int[] output_size, Tensor random_samples) -> "
-                          "(Tensor values, Tensor indices)", public={"indices": "result1"}, differentiable=1)
+                          "(Tensor values, Tensor indices)", public={"indices": "result1"}, differentiable=1, zero_curvature=True)
 cdef Op FRACTIONAL3D = Op("fractional_max_pool3d(Tensor x, int[] kernel_size, int[] output_size, Tensor random_samples) -> "
-                          "(Tensor values, Tensor indices)", public={"indices": "result1"}, differentiable=1)
+                          "(Tensor values, Tensor indices)", public={"indices": "result1"}, differentiable=1, zero_curvature=True)
 
 @FRACTIONAL3D.infer
 @FRACTIONAL2D.infer

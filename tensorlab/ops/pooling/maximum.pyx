@@ -215,12 +215,12 @@ cdef Op MAX_POOL2D = Op("max_pool2d(Tensor x, int[] kernel_size, int[] stride=[]
                         "int[] padding=0, int[] dilation=1, "
                         "bool ceil_mode=False) -> (Tensor values, Tensor indices)",
                         aten="max_pool2d_with_indices", node="MaxPool2DWithIndicesBackward0",
-                        public={"indices": "result1"}, differentiable=1)
+                        public={"indices": "result1"}, differentiable=1, zero_curvature=True)
 cdef Op MAX_POOL3D = Op("max_pool3d(Tensor x, int[] kernel_size, int[] stride=[], "
                         "int[] padding=0, int[] dilation=1, "
                         "bool ceil_mode=False) -> (Tensor values, Tensor indices)",
                         aten="max_pool3d_with_indices", node="MaxPool3DWithIndicesBackward0",
-                        public={"indices": "result1"}, differentiable=1)
+                        public={"indices": "result1"}, differentiable=1, zero_curvature=True)
 
 cdef tuple max_windows(TensorBase x, object kernel_size, object stride, object padding, object dilation, object ceil_mode):
     """The windows of an input that is checked here, in the name of the function for as many axes."""
