@@ -7,6 +7,17 @@ from tensorlab._core.dtypes cimport COMPLEX, is_in, item_size
 from tensorlab._core.layout cimport wrap_dim
 from tensorlab._core.tensor cimport TensorBase, offset_of
 
+from tensorlab.errors import DimensionError
+
+
+cdef int dim_that_is(object dim, TensorBase x, str where) except -1:
+    """The number of a dimension, counted from 0. A 0-d tensor has none, not even 0 and -1, by which ops may name it."""
+    cdef int d = wrap_dim(dim, x.ndim_, where)
+    if x.ndim_ == 0:
+        raise DimensionError(f"{where}: dimension {dim} is asked for, but the tensor is 0-d and has none")
+    return d
+
+
 def size(TensorBase self not None, dim=None):
     """The shape, or the size of dimension `dim`.
 
@@ -23,7 +34,7 @@ def size(TensorBase self not None, dim=None):
     """
     if dim is None:
         return self.shape
-    return self.sizes[wrap_dim(dim, self.ndim_, "size")]
+    return self.sizes[dim_that_is(dim, self, "size")]
 
 
 def stride(TensorBase self not None, dim=None):
@@ -42,7 +53,7 @@ def stride(TensorBase self not None, dim=None):
     """
     if dim is None:
         return tuple([self.strides[i] for i in range(self.ndim_)])
-    return self.strides[wrap_dim(dim, self.ndim_, "stride")]
+    return self.strides[dim_that_is(dim, self, "stride")]
 
 
 def storage_offset(TensorBase self not None):

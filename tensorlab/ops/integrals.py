@@ -158,6 +158,8 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
                 f"gradient: dimension {d} is out of range for a tensor of {input.ndim} dimensions"
             )
     dims = [d % input.ndim for d in dims]
+    if len(set(dims)) < len(dims):
+        raise RuntimeError(f"gradient: dim is {tuple(dim)}, which names a dimension twice")
     if isinstance(spacing, (list, tuple)):
         if len(spacing) != len(dims):
             raise RuntimeError(

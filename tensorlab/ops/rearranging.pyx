@@ -23,7 +23,7 @@ from tensorlab.ops.reshaping cimport reshape_to
 from tensorlab.ops.slicing cimport part_of
 
 from tensorlab._core.interop.exchange import tolist
-from tensorlab.errors import ShapeError, UnsupportedDType
+from tensorlab.errors import DimensionError, ShapeError, UnsupportedDType
 
 
 # ---------------------------------------------------------------- flip
@@ -206,13 +206,15 @@ def roll_infer(TensorBase x, shifts, dims):
         raise ShapeError(f"roll: {len(by)} shifts and {len(dims)} dims are given; each dimension needs one shift")
     for dim in dims:
         dim_of(dim, x, "roll")
+        if x.ndim_ == 0:
+            raise DimensionError(f"roll: the tensor is 0-d and has no dimension {dim}; leave dims out")
     return result_beside(x, x.dtype_, x.ndim_, x.sizes)
 
 @ROLL.kernel
 def roll_kernel(TensorBase out, TensorBase x, shifts, dims):
     cdef TensorBase step
     cdef int i, last = len(shifts) - 1
-    if len(dims) == 0 or x.ndim_ == 0:
+    if len(dims) == 0:
         roll_to(flat(out), flat(x), shifts[0], 0)
         return
     for i in range(last + 1):

@@ -681,3 +681,51 @@ def test_rows_of_any_width_are_put_in_their_places(width, dtype):
         zeros.index_add(0, index, rows),
     ):
         assert tensorlab.equal(put, expected)
+
+
+# ---------------------------------------------------------------- dimensions that aren't there, or come twice
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda T, x: x.size(0),
+        lambda T, x: x.size(-1),
+        lambda T, x: x.stride(0),
+        lambda T, x: x.roll(1, 0),
+        lambda T, x: x.roll(1, -1),
+        lambda T, x: T.take_along_dim(x, T.tensor(0), 0),
+    ],
+)
+def test_a_0d_tensor_has_no_dimension_0(call):
+    agree(lambda T: call(T, T.tensor(1.5)))
+    with pytest.raises(DimensionError, match="0-d"):
+        call(tensorlab, tensorlab.tensor(1.5))
+
+
+def test_a_0d_tensor_may_be_called_without_a_dimension():
+    x = tensorlab.tensor(1.5)
+    assert x.size() == x.shape == () and x.stride() == () and x.roll(1).item() == 1.5
+    assert tensorlab.take_along_dim(x, tensorlab.tensor(0)).tolist() == [1.5]
+
+
+@pytest.mark.parametrize("dim", [(1, 1), (1, -1)])
+def test_slopes_along_a_dimension_are_asked_for_once(dim):
+    agree(lambda T: T.gradient(T.ones(3, 3), dim=dim))
+    with pytest.raises(RuntimeError, match="names a dimension twice"):
+        tensorlab.gradient(tensorlab.ones(3, 3), dim=dim)
+
+
+# ---------------------------------------------------------------- an index without elements
+@pytest.mark.parametrize("dtype", ["uint8", "bool", "int8", "float32", "int64"])
+@pytest.mark.parametrize("shape", [(0,), (2, 0)])
+def test_an_empty_index_may_be_of_any_type(shape, dtype):
+    for name in ("gather", "scatter", "scatter_add"):
+
+        def call(T, name=name):
+            x = T.arange(6.0).reshape(2, 3).requires_grad_()
+            index = T.zeros(shape, dtype=getattr(T, dtype))
+            y = x.gather(0, index) if name == "gather" else getattr(x, name)(0, index, T.ones(shape))
+            (grad,) = T.autograd.grad(y.sum(), x)
+            return y.shape, y.tolist(), grad.tolist()
+
+        agree(call)
+    agree(lambda T: T.ones(3).gather(0, T.zeros(1, dtype=T.uint8)))

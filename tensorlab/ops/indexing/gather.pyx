@@ -26,7 +26,7 @@ from tensorlab.ops.indexing.scatter_gather cimport (
 )
 from tensorlab.ops.indexing.index_iterator cimport ADD, PUT, TAKE, apart_from, check_tensor
 
-from tensorlab.errors import DTypeError, IndexOutOfRange, ShapeError
+from tensorlab.errors import DimensionError, DTypeError, IndexOutOfRange, ShapeError
 
 
 # ---------------------------------------------------------------- gather
@@ -352,6 +352,8 @@ def take_along_dim(TensorBase input not None, indices, dim=None, *, out=None):
         raise ShapeError(f"take_along_dim: the tensor has {input.ndim_} dimensions and the indices have {index.ndim_}; they "
                          f"must be as many")
     d = dim_of(dim, input, "take_along_dim")
+    if input.ndim_ == 0:
+        raise DimensionError(f"take_along_dim: the tensor is 0-d and has no dimension {dim}; leave dim out")
     x_shape = list(input.shape)
     index_shape = list(index.shape)
     for i in range(input.ndim_):
@@ -361,5 +363,5 @@ def take_along_dim(TensorBase input not None, indices, dim=None, *, out=None):
             raise ShapeError(f"take_along_dim: shapes {tuple(x_shape)} and {tuple(index_shape)} cannot be broadcast together "
                              f"in dimension {i}")
         x_shape[i] = index_shape[i] = x_shape[i] if index_shape[i] == 1 else index_shape[i]
-    index = from_front(index, input.sizes[d] if input.ndim_ else 1)
+    index = from_front(index, input.sizes[d])
     return gather(input.expand(x_shape), d, index.expand(index_shape), out=out)

@@ -242,9 +242,9 @@ cdef object changed_meanwhile(str where):
 
 # ---------------------------------------------------------------- checks
 cdef TensorBase check_index(TensorBase x, int dim, TensorBase given, str where):
-    """The index as int64, which must have as many dimensions as x and be no larger, but for `dim`."""
+    """The index as int64, which must have as many dimensions as x and be no larger, but for `dim`; an empty one may be any."""
     cdef int d
-    if given.dtype_ != INT64 and given.dtype_ != INT32:
+    if given.dtype_ != INT64 and given.dtype_ != INT32 and given.numel_ > 0:
         raise DTypeError(f"{where}: the index must be of type int64 or int32, not {given.dtype}")
     if given.numel_ > 0:
         if max(<int>given.ndim_, 1) != max(<int>x.ndim_, 1):
