@@ -413,6 +413,23 @@ ARGUMENTS_OF = {
         ],
         "Tensor | None",
     ),
+    **dict.fromkeys(
+        [
+            f"native_{kind}_norm.{one}"
+            for kind in ("batch", "group", "layer")
+            for one in ("weight", "bias", "running_mean", "running_var")
+        ],
+        "Tensor | None",
+    ),
+    **dict.fromkeys([f"native_group_norm.{one}" for one in ("N", "C", "HxW", "group")], "int"),
+    "native_batch_norm.training": "bool",
+    **dict.fromkeys(["segment_reduce.data", "_segment_reduce.data"], "Tensor"),
+    **dict.fromkeys(
+        [f"segment_reduce.{one}" for one in ("lengths", "indices", "offsets")], "Tensor | None"
+    ),
+    "segment_reduce.axis": "int",
+    "segment_reduce.initial": "float | None",
+    "empty_permuted.physical_layout": "Sequence[int]",
     "ReduceLROnPlateau.min_lr": "float | Sequence[float]",
 }
 # Functions whose `dim` may be several dimensions; that of the others is one.
@@ -450,7 +467,8 @@ RESULTS = {
         max_pool1d_with_indices max_pool2d_with_indices
         max_pool3d_with_indices adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices
         adaptive_max_pool3d_with_indices fractional_max_pool2d_with_indices fractional_max_pool3d_with_indices""",
-    "tuple[Tensor, Tensor, Tensor]": "lstm",
+    "tuple[Tensor, Tensor, Tensor]": """lstm native_batch_norm native_group_norm native_layer_norm
+        _native_batch_norm_legit""",
     "tuple[int, int, int]": "get_expected_hidden_size get_expected_cell_size",
     "list[list[Parameter]]": "all_weights",
     "tuple[int, ...]": "dim_order",

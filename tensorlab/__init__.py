@@ -638,6 +638,11 @@ _HOMES = {
             unsafe_split_with_sizes unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
         """,
         "ops.histogram_of_points": "histogramdd",
+        "ops.inner_functions": """
+            _chunk_cat _native_batch_norm_legit _segment_reduce _unsafe_masked_index
+            _unsafe_masked_index_put_accumulate empty_permuted native_batch_norm native_group_norm
+            native_layer_norm segment_reduce
+        """,
         "ops.linalg.cholesky": "cholesky_inverse cholesky_solve",
         "ops.linalg.low_rank": "lobpcg pca_lowrank svd_lowrank",
         "ops.linalg.matrix_functions": "chain_matmul",

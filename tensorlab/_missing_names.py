@@ -342,7 +342,7 @@ LEFT_OUT = [
         INTERNAL,
         "",
         """AcceleratorError OutOfMemoryError init_num_threads set_anomaly_enabled
-        thread_safe_generator random.thread_safe_generator empty_permuted hash_tensor
+        thread_safe_generator random.thread_safe_generator hash_tensor
         slice_inverse norm_except_dim native_norm embedding_renorm_ batch_norm_backward_*
         batch_norm_elemt batch_norm_gather_* batch_norm_stats batch_norm_update_stats contrib
         numa signal.windows.windows torch_version types utils.backcompat

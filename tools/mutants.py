@@ -72,6 +72,7 @@ FAMILIES = {
     "pooling": ("ops/pooling/*.pyx ops/pooling/composed.py", OPS),
     "fx": ("fx/*.py fx/passes/*.py fx/passes/infra/*.py fx/experimental/*.py viz/program.py", ["tests/fx"]),
     "numbered_modes": ("ops/numbered_modes.py", ["tests/test_second_names.py"]),
+    "inner_functions": ("ops/inner_functions.py", ["tests/ops/test_inner_functions.py"]),
     "resampling": ("ops/resampling.py ops/grids.py", ["tests/nn/test_upsampling.py", "tests/nn/test_grids.py"]),
     "normalization": ("ops/normalization.pyx ops/batch_norm.pyx", [*OPS, "tests/nn"]),
     "losses": ("ops/softmax.pyx ops/losses.pyx ops/margin_losses.py ops/composed_losses.py ops/ctc.py "

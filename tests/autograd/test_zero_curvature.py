@@ -91,5 +91,7 @@ def test_the_nearest_pixel_gives_its_grid_zeros():
 def test_a_product_of_no_reflections_leads_to_them():
     x, tau = tensorlab.randn(3, 0, requires_grad=True), tensorlab.randn(0, requires_grad=True)
     other = tensorlab.randn(3, 2, requires_grad=True)
-    (grad,) = tensorlab.autograd.grad(tensorlab.ormqr(x, tau, other).sum(), other, create_graph=True)
+    (grad,) = tensorlab.autograd.grad(
+        tensorlab.ormqr(x, tau, other).sum(), other, create_graph=True
+    )
     assert grad.requires_grad and grad.equal(tensorlab.ones(3, 2))

@@ -723,7 +723,11 @@ def test_an_empty_index_may_be_of_any_type(shape, dtype):
         def call(T, name=name):
             x = T.arange(6.0).reshape(2, 3).requires_grad_()
             index = T.zeros(shape, dtype=getattr(T, dtype))
-            y = x.gather(0, index) if name == "gather" else getattr(x, name)(0, index, T.ones(shape))
+            y = (
+                x.gather(0, index)
+                if name == "gather"
+                else getattr(x, name)(0, index, T.ones(shape))
+            )
             (grad,) = T.autograd.grad(y.sum(), x)
             return y.shape, y.tolist(), grad.tolist()
 
