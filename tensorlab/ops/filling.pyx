@@ -31,13 +31,13 @@ cdef enum:
 
 # ---------------------------------------------------------------- zeros and numbers
 cdef int fill_zero(TensorBase x) except -1:
-    cdef double zero = 0
+    cdef double[2] zero = [0, 0]                # as wide as a number of any type
     if x.numel_ == 0:
         return 0
     if x.is_contiguous_ and x.numel_ * item_size[x.dtype_] <= 65536 and x.storage_.device == ON_CPU:
         memset(memory_of(x), 0, x.numel_ * item_size[x.dtype_])
         return 0
-    return fill_with(x, &zero, x.dtype_)
+    return fill_with(x, zero, x.dtype_)
 
 
 cdef TensorBase zeros_tensor(int dtype, int ndim, const ssize* sizes):

@@ -177,3 +177,18 @@ def test_gradcheck_takes_complex_numbers():
     w = tensorlab.randn(3, dtype=tensorlab.complex128, requires_grad=True)
     assert tensorlab.autograd.gradcheck(lambda z, w: z.exp() / w, (z, w))
     assert tensorlab.autograd.gradgradcheck(lambda z, w: (z * w).abs(), (z, w))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_zeros_have_no_imaginary_part_wherever_they_are_written(dtype):
+    """A zero as wide as a real number was written, and what lay behind it in memory."""
+    dtype = getattr(tensorlab, dtype)
+    z = tensorlab.full((5, 5), 1 + 2j, dtype=dtype)
+    z.diagonal().zero_()
+    assert z.diagonal().tolist() == [0] * 5
+    assert z[0, 1].item() == 1 + 2j
+    large = tensorlab.full((100, 200), 1 + 2j, dtype=dtype)
+    large.t()[::2].zero_()
+    assert large[:, ::2].abs().max().item() == 0
+    assert large[:, 1::2].sum().item() == 100 * 100 * (1 + 2j)
+    assert tensorlab.zeros(100, 200, dtype=dtype).t().abs().max().item() == 0
