@@ -15,6 +15,7 @@ from tensorlab.sparse.tensors import SparseCooTensor, SparseTensor, in_formula, 
 # f(0) = 0: what isn't held stays so
 KEEPING_ZERO = [
     "abs",
+    "angle_of_complex",
     "asin",
     "asinh",
     "atan",
@@ -34,6 +35,7 @@ KEEPING_ZERO = [
     "relu",
     "round",
     "sign",
+    "sgn",
     "signbit",
     "sin",
     "sinh",
@@ -60,10 +62,20 @@ def keeping_zero(func, x, *args, **kwargs):
     return x.with_values(func(x._parts.values, *args, **kwargs))
 
 
-@rule("neg")
+@rule("neg", "conj_physical")
 def negative(func, x, *args, **kwargs):
     """An op that may be done with each of several values of one index, as -(x + y) is -x + -y."""
     return x.with_values(func(x._parts.values, *args, **kwargs))
+
+
+@rule("view_as_real")
+def parts(func, x):
+    """Complex numbers as pairs of real ones, in a dense dimension."""
+    if not x.is_sparse:
+        raise NotImplementedError(
+            f"{func.op.name}: of layout {x.layout} there are no pairs; use values() or to_sparse_coo()"
+        )
+    return x.with_values(func(x._parts.values))
 
 
 @rule(

@@ -32,7 +32,7 @@ def sum_coo(x, dims, keepdim, dtype):
     if not left:
         total = values.sum(0)
         return total.view(size) if keepdim else total
-    if not values.dtype.is_floating_point:
+    if not (values.dtype.is_floating_point or values.dtype.is_complex):
         values = values.to(forms.int64)
     indices = x._parts.indices
     if keepdim:
