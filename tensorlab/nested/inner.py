@@ -92,7 +92,7 @@ def total(function, input, dim=None, keepdim=False, *, dtype=None):
     elif ragged:
         rows = values.movedim(r, 0)
         zeros = rows.new_zeros((len(x), *rows.shape[1:]))
-        if not rows.dtype.is_floating_point:
+        if not (rows.dtype.is_floating_point or rows.dtype.is_complex):
             zeros, rows = zeros.long(), rows.long()
         result = zeros.index_add(0, x.batch_index(), rows).unsqueeze(1).movedim(1, r + 1)
     else:
@@ -120,8 +120,8 @@ def mean(function, input, dim=None, keepdim=False, *, dtype=None):
     if dim is None:
         return function(x._values, dtype=dtype)
     batch, ragged, inner = split_dims("mean", x, dim)
-    if not x.dtype.is_floating_point and dtype is None:
-        raise RuntimeError(f"mean: the dtype must be floating point, but is {x.dtype}; give dtype=")
+    if not (x.dtype.is_floating_point or x.dtype.is_complex) and dtype is None:
+        raise RuntimeError(f"mean: the dtype must be floating point or complex, but is {x.dtype}; give dtype=")
     result = total(None, x, dim, keepdim=True, dtype=dtype)
     count = math.prod(x._values.shape[d] for d in inner)
     if ragged and batch:

@@ -612,7 +612,7 @@ class Module(Hooked, Stateful):
         Raises
         ------
         TypeError
-            If the dtype is not floating.
+            If the dtype is neither floating nor complex.
         """
         target = empty(0, device="cpu").to(*args, **kwargs).dtype
         place = kwargs.get(
@@ -620,11 +620,13 @@ class Module(Hooked, Stateful):
         )
         if args and isinstance(args[0], Tensor):
             place = args[0].device
-        if not target.is_floating_point:
-            raise TypeError(f"to: a module takes floating dtypes, but {target} was given")
+        if not (target.is_floating_point or target.is_complex):
+            raise TypeError(
+                f"to: a module takes floating and complex dtypes, but {target} was given"
+            )
 
         def convert(tensor):
-            if tensor.is_floating_point():
+            if tensor.is_floating_point() or tensor.is_complex():
                 return tensor.to(*args, **kwargs)
             return tensor if place is None else tensor.to(place)
 

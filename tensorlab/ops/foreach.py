@@ -147,7 +147,8 @@ def beside(x, number):
     """A number as a tensor that changes the type of the result only if it is a fraction, and x whole."""
     if isinstance(number, TensorBase):
         return number
-    return full((), number, dtype=x.dtype if x.dtype.is_floating_point else None)
+    is_whole = not (x.dtype.is_floating_point or x.dtype.is_complex)
+    return full((), number, dtype=None if is_whole else x.dtype)
 
 
 def ternary(where, method, suffix):

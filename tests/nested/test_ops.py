@@ -434,3 +434,11 @@ def test_what_is_refused(error, message, code):
         run(tensorlab, code, operands(tensorlab), nested=nested)
     with pytest.raises(Exception):  # noqa: B017, PT011 - PyTorch's classes differ among themselves
         run(torch, code, operands(torch), nested=nested)
+
+
+def test_sums_and_means_of_complex_sequences():
+    x = tensorlab.nested.nested_tensor(
+        [tensorlab.tensor([1 + 2j, 2j]), tensorlab.tensor([3 + 1j])], layout=tensorlab.jagged
+    )
+    assert tensorlab.sum(x, 1).tolist() == [1 + 4j, 3 + 1j]
+    assert x.mean(1).tolist() == [0.5 + 2j, 3 + 1j]

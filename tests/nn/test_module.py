@@ -3,6 +3,7 @@
 import copy
 import gc
 import pickle
+import warnings
 import weakref
 from collections import OrderedDict
 
@@ -388,8 +389,22 @@ def test_converting_keeps_parameter_objects_and_integer_buffers():
         assert getattr(module, short)() is module
         assert module.inner.bias.dtype is module.mean.dtype is getattr(tensorlab, name)
         assert module.count.dtype is tensorlab.int64
-    with pytest.raises(TypeError, match="a module takes floating dtypes"):
+    with pytest.raises(TypeError, match="a module takes floating and complex dtypes"):
         module.to(tensorlab.int64)
+
+
+def test_a_module_becomes_complex_and_real_again():
+    module = tensorlab.nn.BatchNorm1d(2).to(tensorlab.complex128)
+    assert module.weight.dtype == module.running_mean.dtype == tensorlab.complex128
+    assert module.num_batches_tracked.dtype == tensorlab.int64
+    linear = tensorlab.nn.Linear(2, 3).to(tensorlab.complex64)
+    assert linear(tensorlab.ones(1, 2, dtype=tensorlab.complex64)).dtype == tensorlab.complex64
+    assert (
+        linear.double().weight.dtype == tensorlab.complex64
+    )  # as in PyTorch: only what is floating
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the imaginary parts are lost
+        assert linear.to(tensorlab.float32).weight.dtype == tensorlab.float32
 
 
 # ---------------------------------------------------------------- calling and hooks

@@ -196,3 +196,8 @@ def test_lengths_are_compared_before_anything_is_written():
         with pytest.raises(RuntimeError, match="_foreach_add_"):
             tensorlab._foreach_add_(x, wrong)
     assert visible(x) == before
+
+
+@pytest.mark.parametrize("name", ["_foreach_add", "_foreach_mul", "_foreach_sub", "_foreach_div"])
+def test_a_number_beside_complex_ones_keeps_its_digits(name):
+    agree(lambda T: getattr(T, name)([T.tensor([1 + 2j], dtype=T.complex128)], 0.1))
