@@ -1,4 +1,4 @@
-"""Gradients that depend on no value of the input still lead there: penalties on them can be differentiated, as in PyTorch."""
+"""Gradients that depend on no value of the input still lead there, so that penalties on them can be differentiated."""
 
 import pytest
 
@@ -43,7 +43,8 @@ def test_the_second_derivative_is_zeros(name):
     grad = gradient(function, x, 2.0)
     assert grad.requires_grad
     (second,) = tensorlab.autograd.grad((grad**2).sum(), x)
-    assert second.shape == x.shape and not second.any()
+    assert second.shape == x.shape
+    assert not second.any()
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -85,7 +86,8 @@ def test_the_nearest_pixel_gives_its_grid_zeros():
     plain = F.grid_sample(x, grid.detach(), mode="nearest", align_corners=False)
     assert out.equal(plain)
     of_x, of_grid = tensorlab.autograd.grad(out.sum(), [x, grid], create_graph=True)
-    assert of_x.requires_grad and not of_grid.any()
+    assert of_x.requires_grad
+    assert not of_grid.any()
 
 
 def test_a_product_of_no_reflections_leads_to_them():
@@ -94,4 +96,5 @@ def test_a_product_of_no_reflections_leads_to_them():
     (grad,) = tensorlab.autograd.grad(
         tensorlab.ormqr(x, tau, other).sum(), other, create_graph=True
     )
-    assert grad.requires_grad and grad.equal(tensorlab.ones(3, 2))
+    assert grad.requires_grad
+    assert grad.equal(tensorlab.ones(3, 2))

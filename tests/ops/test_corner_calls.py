@@ -703,7 +703,9 @@ def test_a_0d_tensor_has_no_dimension_0(call):
 
 def test_a_0d_tensor_may_be_called_without_a_dimension():
     x = tensorlab.tensor(1.5)
-    assert x.size() == x.shape == () and x.stride() == () and x.roll(1).item() == 1.5
+    assert x.size() == x.shape == ()
+    assert x.stride() == ()
+    assert x.roll(1).item() == 1.5
     assert tensorlab.take_along_dim(x, tensorlab.tensor(0)).tolist() == [1.5]
 
 
