@@ -107,8 +107,9 @@ T.view_as_complex(T.stack([{r}, {s}], -1))
 {z}.conj() * {w}
 {z}.mH @ {w}
 {z}.abs()
-{z}.angle() / 3
-{z}.sgn()
+{z}.angle().cos()
+({z} + 4).angle()
+({z} + 4).sgn()
 T.view_as_real({z}).sum(-1)
 T.view_as_real({z})[..., 1] * {r}
 {z}.exp()

@@ -5,6 +5,7 @@ import math
 import pytest
 
 import tensorlab
+from tensorlab.errors import GradientError
 from tensorlab.ops.linalg import composed
 from tests.ops.agreement import agree
 from tests.oracle import require_torch
@@ -371,3 +372,16 @@ def test_euclidean_distances_have_derivatives_of_both_orders(mode):
     assert tensorlab.autograd.gradcheck(lambda x, y: tensorlab.cdist(x, y, 2, mode), (x, y))
     few = (x[:, :2].detach().requires_grad_(), y[:3].detach().requires_grad_())
     assert tensorlab.autograd.gradgradcheck(lambda x, y: tensorlab.cdist(x, y, 2, mode), few)
+
+
+def test_an_indefinite_factorisation_has_no_derivative_and_says_so():
+    """In silence, the matrix would get no gradient where the right-hand side gets one."""
+    a = tensorlab.tensor([[4.0, 1.0], [1.0, 3.0]], requires_grad=True)
+    b = tensorlab.tensor([[1.0], [2.0]], requires_grad=True)
+    solution = tensorlab.linalg.ldl_solve(*tensorlab.linalg.ldl_factor(a), b)
+    with pytest.raises(GradientError, match="ldl_solve: .* linalg.solve"):
+        solution.sum().backward()
+    (grad,) = tensorlab.autograd.grad(
+        tensorlab.linalg.ldl_solve(*tensorlab.linalg.ldl_factor(a.detach()), b).sum(), b
+    )
+    tensorlab.testing.assert_close(grad, tensorlab.linalg.solve(a.detach(), tensorlab.ones(2, 1)))

@@ -21,8 +21,12 @@ OTHER_FORMULAS = {
         "x",
     ): "sort is called where a gradient is wanted: tests/ops/test_sorted_values.py",
     **dict.fromkeys(
-        [("geqrf", "x"), ("linalg_ldl_factor_ex", "x"), ("linalg_ldl_solve", "B")],
-        "PyTorch has none: tests/ops/test_linear_algebra.py",
+        [
+            ("geqrf", "x"),
+            ("linalg_ldl_factor_ex", "x"),
+            *[("linalg_ldl_solve", name) for name in ("B", "LD")],
+        ],
+        "PyTorch has none: tests/ops/test_composed_linalg.py",
     ),
     **dict.fromkeys(
         [("polar_factor_backward", "grad"), ("polar_factor_backward", "x")],

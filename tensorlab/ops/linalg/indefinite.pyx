@@ -187,6 +187,11 @@ def ldl_solve_kernel(TensorBase out, TensorBase LD, TensorBase pivots, TensorBas
     run_job(solve_matrices, &job, <ssize>job.n * job.n * job.k)
     put_back(out, target)
 
+@LDL_SOLVE.derivative("LD")
+def ldl_solve_derivative_factors(grad):
+    raise GradientError("linalg.ldl_solve: there is no derivative by the factorisation; detach() it, or call linalg.solve, which "
+                        "has one by the matrix")
+
 @LDL_SOLVE.derivative("B")
 def ldl_solve_derivative(grad, LD, pivots, hermitian):
     if hermitian:
