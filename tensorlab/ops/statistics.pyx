@@ -225,7 +225,9 @@ def std(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, 
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if is_in(input.dtype_, COMPLEX):
-        return store_out("std", var(input, dim, unbiased, keepdim, correction=correction).sqrt(), out, (input,), CASTS)
+        variance = var(input, dim, unbiased, keepdim, correction=correction)
+        is_flat = variance == 0                         # where the root has no slope, and PyTorch's gradient is 0
+        return store_out("std", variance.masked_fill(is_flat, 1).sqrt().masked_fill(is_flat, 0), out, (input,), CASTS)
     minus, dim = correction_of(unbiased, correction), plain_ints(dim)
     return run_4(STD, input, dim, minus, keepdim, out, CASTS)
 

@@ -284,8 +284,8 @@ T.sparse.mm({m}.to_sparse(), {k}.to_sparse()).to_dense()
 T.sparse.addmm({k}, {m}.to_sparse(), {k}, beta=0.5, alpha=2.0)
 T.sparse.sum({m}.to_sparse(), 0).to_dense() * {k}
 T.sparse.sum({m}.to_sparse()) * {k}
-T.sparse.softmax({m}.real.to_sparse(), 1).to_dense() + {k}
-T.sparse.log_softmax({m}.real.to_sparse(), 0).to_dense() + {k}
+T.sparse.softmax({m}.real.exp().to_sparse(), 1).to_dense() + {k}
+T.sparse.log_softmax({m}.real.exp().to_sparse(), 0).to_dense() + {k}
 {m}.to_sparse().to_dense() * {k}
 ({m}.to_sparse() * 2).to_dense() + {k}
 ({m}.to_sparse() + {m}.to_sparse()).to_dense()

@@ -179,6 +179,14 @@ def test_gradcheck_takes_complex_numbers():
     assert tensorlab.autograd.gradgradcheck(lambda z, w: (z * w).abs(), (z, w))
 
 
+def test_equal_numbers_have_a_deviation_whose_gradient_is_zero():
+    z = tensorlab.full((2, 3), 1 + 2j, requires_grad=True)
+    deviations = z.std(-1)
+    deviations.sum().backward()
+    assert deviations.tolist() == [0, 0]
+    assert z.grad.abs().max().item() == 0
+
+
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_zeros_have_no_imaginary_part_wherever_they_are_written(dtype):
     """A zero as wide as a real number was written, and what lay behind it in memory."""
