@@ -50,6 +50,11 @@ STATEMENTS = [
     (3, "parts = [{x}, {y}]; parts.append(parts[0] * 2); {v} = parts[-1] - parts[1]"),
     (2, "{v} = {{'a': {x}, 'b': {y}}}['a' if k == 2 else 'b'] + 1"),
     (2, "{v} = {x} * len({y})"),
+    (3, "{v} = T.complex({x}, {y}).conj().imag"),
+    (3, "{v} = T.view_as_real(T.complex({x}, {y}) * 1j)[..., 0]"),
+    (2, "z = T.complex({x}, {y}); z.real.mul_(2); {v} = z.abs()"),
+    (2, "{v} = T.fft.ifft(T.fft.fft({x})).real * {y}"),
+    (2, "{v} = T.special.erf({x}) + T.special.i0e({y})"),
 ]  # fmt: skip
 ADDING = [  # numbers, in an order that generated code may change
     (4, "{v} = {x} - {y}.mean(1, keepdim=True)"),
@@ -58,6 +63,11 @@ ADDING = [  # numbers, in an order that generated code may change
     (3, "{v} = T.nn.functional.layer_norm({x}, (4,)) * 0.5"),
     (3, "{v} = {x} @ ({y}.t() @ {x}).tanh()"),
     (2, "{v} = {x}.cumsum(0).tanh()"),
+    (2, "{v} = T.linalg.solve({x}.t() @ {x} + 9 * T.eye(4), {y}.t()).t()"),
+    (2, "{v} = {x}.tanh() @ T.linalg.inv({y}.t() @ {y} + 9 * T.eye(4))"),
+    (2, "{v} = {x} * T.linalg.slogdet({y}.t().tanh() @ {y}.tanh() + 9 * T.eye(4))[1]"),
+    (2, "{v} = T.linalg.cholesky({x}.t() @ {x} + 9 * T.eye(4))[:1] * {y}"),
+    (1, "{v} = T.sparse.mm({x}.tanh().to_sparse(), {y}.t().tanh()) @ {y}"),
 ]
 AT_THE_END = [
     "a.add_(1)",

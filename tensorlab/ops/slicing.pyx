@@ -29,7 +29,7 @@ from tensorlab.errors import ArgumentTypeError, DimensionError, IndexOutOfRange,
 
 # ---------------------------------------------------------------- view_backward
 cdef Op VIEW_BACKWARD = Op("view_backward(Tensor grad, int[] shape, Any view, Any where) -> Tensor",
-                           counts_from_storage=True)
+                           counts_from_storage=True, holomorphic=False)
 
 @VIEW_BACKWARD.derivative("grad")
 def view_backward_derivative(grad, view, where):
@@ -76,9 +76,10 @@ def view_backward_kernel(TensorBase out, TensorBase grad, shape, view, where):
 
 
 # ---------------------------------------------------------------- view_scatter
-# A write through a view, as an op that makes a new tensor: what the compiler's graphs have in its place.
+# A write through a view, as an op that makes a new tensor: what the compiler's graphs have in its place. The view may be of the
+# real parts of complex numbers: elements are moved only, and no formula needs a conjugate.
 cdef Op VIEW_SCATTER = Op("view_scatter(Tensor x, Tensor source, Any view, Any where) -> Tensor",
-                          aten=None)
+                          aten=None, holomorphic=False)
 
 @VIEW_SCATTER.derivative("x")
 def view_scatter_derivative_x(grad, view, where):

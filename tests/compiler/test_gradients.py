@@ -408,3 +408,36 @@ def test_a_node_of_no_call_can_be_called():
     node = CompiledFunctionBackward()
     with pytest.raises(GradientError, match="what it had saved was freed"):
         node(None)
+
+
+def scale_real_part(a, b):
+    z = torch.complex(a, b)
+    z.real.mul_(2)
+    return z.imag * z.real
+
+
+def write_imaginary_part(a, b):
+    z = torch.complex(a, b) * 1j
+    z.imag.copy_(b * b)
+    torch.view_as_real(z)[0].mul_(a.sum())
+    return z.abs()
+
+
+def add_to_a_column(a, b):
+    z = (torch.complex(a, b).exp() * 1).reshape(1, 2)
+    z[:, 0].mul_(z[:, 1].clone())
+    return z.real
+
+
+@pytest.mark.parametrize("code", [True, False])
+@pytest.mark.parametrize("function", [scale_real_part, write_imaginary_part, add_to_a_column])
+def test_a_write_to_a_part_of_complex_numbers_has_its_gradient(function, code):
+    """A write through a view moves elements only: no conjugate belongs around its derivative."""
+    found = []
+    for one in (function, torch.compile(function, options={"code": code})):
+        for _ in range(2):
+            a = torch.tensor([0.3, 0.5], requires_grad=True)
+            b = torch.tensor([0.7, -0.2], requires_grad=True)
+            one(a, b).sum().backward()
+        found.append((a.grad, b.grad))
+    torch.testing.assert_close(found[1], found[0])
