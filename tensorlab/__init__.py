@@ -580,9 +580,11 @@ from tensorlab._core.dispatch.numpy_aliases import accept_numpy_names as _accept
 from tensorlab.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
 from tensorlab import __config__
 
-(bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128) = _DTYPES
+(bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128) = _DTYPES[:12]
+(uint16, uint32, uint64, *_FLOAT8, complex32) = _DTYPES[12:]
+(float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu) = _FLOAT8
 short, int, long, half, float, double = int16, int32, int64, float16, float32, float64
-cfloat, cdouble = complex64, complex128
+chalf, cfloat, cdouble = complex32, complex64, complex128
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 
 _accept_numpy_names([*globals().values(), *vars(nn.functional).values()])

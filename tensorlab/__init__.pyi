@@ -199,6 +199,7 @@ __all__ = [
     "celu_",
     "cfloat",
     "chain_matmul",
+    "chalf",
     "channel_shuffle",
     "channels_last",
     "channels_last_3d",
@@ -222,6 +223,7 @@ __all__ = [
     "compiler",
     "complex",
     "complex128",
+    "complex32",
     "complex64",
     "concat",
     "concatenate",
@@ -330,6 +332,11 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
     "float_power",
     "floor",
     "floor_",
@@ -757,6 +764,9 @@ __all__ = [
     "trunc_",
     "typed_tensors",
     "typename",
+    "uint16",
+    "uint32",
+    "uint64",
     "uint8",
     "unbind",
     "unbind_copy",
@@ -807,9 +817,11 @@ bfloat16: _dtype
 bool: _dtype
 cdouble: _dtype
 cfloat: _dtype
+chalf: _dtype
 channels_last: _memory_format
 channels_last_3d: _memory_format
 complex128: _dtype
+complex32: _dtype
 complex64: _dtype
 contiguous_format: _memory_format
 default_generator: Generator
@@ -819,6 +831,11 @@ float: _dtype
 float16: _dtype
 float32: _dtype
 float64: _dtype
+float8_e4m3fn: _dtype
+float8_e4m3fnuz: _dtype
+float8_e5m2: _dtype
+float8_e5m2fnuz: _dtype
+float8_e8m0fnu: _dtype
 half: _dtype
 inf: builtins.float
 int: _dtype
@@ -839,6 +856,9 @@ sparse_coo: _layout
 sparse_csc: _layout
 sparse_csr: _layout
 strided: _layout
+uint16: _dtype
+uint32: _dtype
+uint64: _dtype
 uint8: _dtype
 
 def _chunk_cat(tensors: Sequence[Tensor] | Tensor, dim: builtins.int, num_chunks: builtins.int, *, out: Tensor | Sequence[Tensor] | None=None) -> Tensor: ...
@@ -1810,6 +1830,7 @@ class Tensor:
     def ceil(self, *, out: Tensor | Sequence[Tensor] | None=None) -> Tensor: ...
     def ceil_(self) -> Self: ...
     def cfloat(self, memory_format: _memory_format | None=None) -> Tensor: ...
+    def chalf(self, memory_format: _memory_format | None=None) -> Tensor: ...
     def char(self, memory_format: _memory_format | None=None) -> Tensor: ...
     def cholesky(self, upper: builtins.bool=False, *, out: Tensor | Sequence[Tensor] | None=None) -> Tensor: ...
     def cholesky_inverse(self, upper: builtins.bool=False, *, out: Tensor | Sequence[Tensor] | None=None) -> Tensor: ...
@@ -2267,6 +2288,7 @@ class Tensor:
     def tile(self, *sizes: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] | None=None) -> Tensor: ...
     def to(self, *args: Any, dtype: _dtype | None=None, device: _Device | None=None, non_blocking: builtins.bool=False, copy: builtins.bool=False, memory_format: _memory_format | None=None) -> Tensor: ...
     def to_dense(self, dtype: _dtype | None=None, *, masked_grad: Any=None) -> Tensor: ...
+    def to_device(self, device: _Device, *, stream: Any=None) -> Tensor: ...
     def to_sparse(self, sparse_dim: Any=None, *, layout: _layout | None=None, blocksize: Any=None, dense_dim: Any=None) -> Tensor: ...
     def to_sparse_bsc(self, blocksize: Any, dense_dim: Any=None) -> Tensor: ...
     def to_sparse_bsr(self, blocksize: Any, dense_dim: Any=None) -> Tensor: ...

@@ -270,24 +270,9 @@ LEFT_OUT = [
         "_C",
     ),
     (
-        "complex64 is the smallest complex type; convert with .to(torch.complex64)",
+        "no type has fewer than 8 bits; the smallest floating types are float8_e4m3fn and its siblings",
         "",
-        "chalf complex32 Tensor.chalf",
-    ),
-    (
-        "there are no types of 8 bits but the integers; float16 and bfloat16 are the smallest",
-        "",
-        "float8* float4*",
-    ),
-    (
-        "the unsigned type is uint8; use int32 for larger ones",
-        "",
-        "uint16",
-    ),
-    (
-        "the unsigned type is uint8; use int64 for larger ones",
-        "",
-        "uint32 uint64",
+        "float4*",
     ),
     (
         "no type has fewer than 8 bits; use uint8 and shift",

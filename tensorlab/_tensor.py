@@ -187,6 +187,7 @@ class Tensor(TensorBase):
     type_as = copying.type_as
     float = copying.to_float
     double = copying.to_double
+    chalf = copying.to_chalf
     cfloat = copying.to_cfloat
     cdouble = copying.to_cdouble
     half = copying.to_half
@@ -198,6 +199,7 @@ class Tensor(TensorBase):
     byte = copying.to_byte
     bool = copying.to_bool
     cpu = copying.cpu
+    to_device = copying.to_device
     device = property(copying.get_device)
 
     # of what kind and where: answers for programs that run on many devices
@@ -836,7 +838,7 @@ set_tensor_class(Tensor)
 _missing.explain_missing_attributes(
     Tensor,
     "Tensor",
-    """chalf const_data_ptr dequantize grad_dtype hash_tensor index int_repr ipu is_ipu
+    """const_data_ptr dequantize grad_dtype hash_tensor index int_repr ipu is_ipu
     is_maia is_vulkan module_load mtia q_per_channel_axis q_per_channel_scales
     q_per_channel_zero_points q_scale q_zero_point qscheme reinforce resize resize_as
     resize_as_sparse_ slice_inverse smm sparse_resize_ sparse_resize_and_clear_ sspaddmm

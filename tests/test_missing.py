@@ -24,7 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
     ("module", "name", "message"),
     [
         ("tensorlab", "vmap", "planned with chapter 23, higher-order"),
-        ("tensorlab", "complex32", "complex64 is the smallest complex type"),
+        ("tensorlab", "float4_e2m1fn_x2", "no type has fewer than 8 bits"),
         ("tensorlab", "zero_like", "did you mean 'zeros_like'"),
         ("tensorlab", "nothing_like_it", "$"),
         ("tensorlab.nn", "quantized", "planned with chapter 45"),

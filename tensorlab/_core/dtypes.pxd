@@ -14,22 +14,36 @@ cdef enum:
     FLOAT64 = 9
     COMPLEX64 = 10      # two numbers of FLOAT32: the real and the imaginary part
     COMPLEX128 = 11     # two of FLOAT64
-    NUM_DTYPES = 12
-    NO_DTYPE = 12       # "not known yet" while promoting
+    UINT16 = 12         # computed in INT32, which holds all its numbers
+    UINT32 = 13         # computed in INT64
+    UINT64 = 14         # computed as such, where an op has a loop for it
+    FLOAT8_E4M3FN = 15  # these five are stored and converted; the few ops that take them compute in FLOAT32
+    FLOAT8_E5M2 = 16
+    FLOAT8_E4M3FNUZ = 17
+    FLOAT8_E5M2FNUZ = 18
+    FLOAT8_E8M0FNU = 19
+    COMPLEX32 = 20      # two of FLOAT16; computed in COMPLEX64
+    NUM_DTYPES = 21
+    NO_DTYPE = 21       # "not known yet" while promoting; in the table of promotions: the two have no common type
     MAX_ITEMSIZE = 16   # bytes of the widest element that can be moved: what buffers for any type reserve for each
 
 # Classes of types are sets of them, with a bit for each code: is_in(x.dtype_, INTEGRAL | FLOATING). Nothing but the table of
 # promotions (dtypes.pyx) depends on the order of the codes.
 cdef enum:
     BOOLEAN = 1 << BOOL
-    UNSIGNED = 1 << UINT8
-    INTEGRAL = UNSIGNED | 1 << INT8 | 1 << INT16 | 1 << INT32 | 1 << INT64
+    INTEGRAL = 1 << UINT8 | 1 << INT8 | 1 << INT16 | 1 << INT32 | 1 << INT64
     HALF = 1 << FLOAT16 | 1 << BFLOAT16
     FLOATING = HALF | 1 << FLOAT32 | 1 << FLOAT64
-    COMPLEX = 1 << COMPLEX64 | 1 << COMPLEX128
-    INEXACT = FLOATING | COMPLEX                # what division gives, and what has a derivative
-    NUMBER = INTEGRAL | INEXACT                 # all but bool
-    ORDERED = BOOLEAN | INTEGRAL | FLOATING     # what can be compared with <
+    COMPLEX = 1 << COMPLEX32 | 1 << COMPLEX64 | 1 << COMPLEX128
+    INEXACT = FLOATING | COMPLEX                # what division gives
+    NUMBER = INTEGRAL | FLOATING | 1 << COMPLEX64 | 1 << COMPLEX128     # what products and convolutions have loops for
+    ORDERED = BOOLEAN | INTEGRAL | FLOATING | 1 << UINT16 | 1 << UINT32  # what can be compared with <, and has loops for it
+    # Types that few ops take, and classes with them in it
+    WIDE_UNSIGNED = 1 << UINT16 | 1 << UINT32 | 1 << UINT64
+    FLOAT8 = 1 << FLOAT8_E4M3FN | 1 << FLOAT8_E5M2 | 1 << FLOAT8_E4M3FNUZ | 1 << FLOAT8_E5M2FNUZ | 1 << FLOAT8_E8M0FNU
+    UNSIGNED = 1 << UINT8 | WIDE_UNSIGNED
+    ANY_INTEGRAL = INTEGRAL | WIDE_UNSIGNED
+    ANY_FLOATING = FLOATING | FLOAT8
 
 ctypedef fused number:
     uint8_t
@@ -103,19 +117,25 @@ cdef inline bint is_in(int code, int types) noexcept nogil:
 
 cdef inline bint is_differentiable(int code) noexcept nogil:
     """May tensors of this type require grad?"""
-    return is_in(code, INEXACT)
+    return is_in(code, INEXACT | FLOAT8)
 
 cdef inline int kernel_dtype(int code) noexcept nogil:
-    """The type that kernels compute in: half types are converted block by block."""
-    return FLOAT32 if is_in(code, HALF) else code
+    """The type that kernels compute in: half types, and others that have no loops, are converted block by block."""
+    if is_in(code, HALF):
+        return FLOAT32
+    if not is_in(code, 1 << UINT16 | 1 << UINT32 | 1 << COMPLEX32):
+        return code
+    return INT32 if code == UINT16 else INT64 if code == UINT32 else COMPLEX64
 
 cdef inline int real_dtype(int code) noexcept nogil:
     """The type of a complex number's parts; a real type is its own."""
-    return FLOAT32 if code == COMPLEX64 else FLOAT64 if code == COMPLEX128 else code
+    if not is_in(code, COMPLEX):
+        return code
+    return FLOAT32 if code == COMPLEX64 else FLOAT64 if code == COMPLEX128 else FLOAT16
 
 cdef inline int sum_dtype(int code) noexcept nogil:
     """The type of a sum or product of elements of this type: integers and bools become int64."""
-    return code if is_in(code, INEXACT) else INT64
+    return INT64 if is_in(code, BOOLEAN | ANY_INTEGRAL) else code
 
 cdef int refuse_loop(int code) except -1
 
@@ -124,6 +144,14 @@ cdef inline bint is_double(int kernel) except -1:
     if kernel != FLOAT64 and kernel != FLOAT32:
         refuse_loop(kernel)
     return kernel == FLOAT64
+
+cdef int refuse_promotion(int a, int b) except -1
+
+cdef inline int common_dtype(int a, int b) except -1:
+    """The type that holds the numbers of both. Where no such type is, an error."""
+    if promotion[a][b] == NO_DTYPE:
+        refuse_promotion(a, b)
+    return promotion[a][b]
 
 cdef int complex_dtype(int code) except -1
 cdef dtype dtype_object(int code)

@@ -6,12 +6,11 @@ its row in ROWS, and its bit in the classes of dtypes.pxd.
 cimport cython
 import math
 
-from tensorlab.errors import UnsupportedDType
+from tensorlab.errors import DTypeError, UnsupportedDType
 
 
-# A row for each code: the name, the bytes of an element, its letter in the module struct (None:
-# it has none), and the types that promote to it. So do those that promote to these, and two
-# types meet in the first row that both promote to.
+# A row for each code: the name, the bytes of an element, its letter in the module struct (None: it has none), and the types
+# that promote to it. So do those that promote to these, and two types meet in the row to which fewest promote.
 cdef tuple ROWS = (
     ("bool",     1, b"?",  ()),
     ("uint8",    1, b"B",  ("bool",)),
@@ -19,15 +18,24 @@ cdef tuple ROWS = (
     ("int16",    2, b"h",  ("uint8", "int8")),
     ("int32",    4, b"i",  ("int16",)),
     ("int64",    8, b"q",  ("int32",)),
-    ("float16",  2, b"e",  ("int64",)),
-    ("bfloat16", 2, None,  ("int64",)),
+    ("float16",  2, b"e",  ("int64", "uint16", "uint32", "uint64")),
+    ("bfloat16", 2, None,  ("int64", "uint16", "uint32", "uint64")),
     ("float32",  4, b"f",  ("float16", "bfloat16")),
     ("float64",  8, b"d",  ("float32",)),
-    ("complex64",  8, None, ("float32",)),
+    ("complex64",  8, None, ("float32", "complex32")),
     ("complex128", 16, None, ("complex64", "float64")),
+    ("uint16",   2, b"H",  ("bool",)),
+    ("uint32",   4, b"I",  ("bool",)),
+    ("uint64",   8, b"Q",  ("bool",)),
+    ("float8_e4m3fn",   1, None, ("bool",)),
+    ("float8_e5m2",     1, None, ("bool",)),
+    ("float8_e4m3fnuz", 1, None, ("bool",)),
+    ("float8_e5m2fnuz", 1, None, ("bool",)),
+    ("float8_e8m0fnu",  1, None, ("bool",)),
+    ("complex32",  4, None, ("float16",)),
 )
 cdef tuple NAMES = tuple([row[0] for row in ROWS])
-cdef tuple CATEGORIES = (BOOLEAN, INTEGRAL, FLOATING, COMPLEX)      # lowest first
+cdef tuple CATEGORIES = (BOOLEAN, ANY_INTEGRAL, ANY_FLOATING, COMPLEX)      # lowest first
 
 
 @cython.binding(False)
@@ -46,17 +54,17 @@ cdef class dtype:
 
     @property
     def is_floating_point(self):
-        """True for float16, bfloat16, float32 and float64."""
-        return is_in(self.code, FLOATING)
+        """True for float16, bfloat16, float32 and float64, and for the types of 8 bits."""
+        return is_in(self.code, ANY_FLOATING)
 
     @property
     def is_signed(self):
         """True if the type can hold negative numbers."""
-        return is_in(self.code, NUMBER & ~UNSIGNED)
+        return not is_in(self.code, BOOLEAN | UNSIGNED | 1 << FLOAT8_E8M0FNU)
 
     @property
     def is_complex(self):
-        """True for complex64 and complex128."""
+        """True for complex32, complex64 and complex128."""
         return is_in(self.code, COMPLEX)
 
     def to_real(self):
@@ -94,15 +102,33 @@ cdef tuple objects = DTYPES
 cdef int fill_tables() except -1:
     """By code: sizes, categories, and in which type two types meet."""
     cdef int a, b
-    cdef list sources = []                  # of each type: itself, and what promotes to it
-    for a, (_, size, _, narrower) in enumerate(ROWS):
+    cdef list sources = [sources_of(row[0]) for row in ROWS]
+    for a, (_, size, _, _) in enumerate(ROWS):
         item_size[a] = size
         category[a] = [is_in(a, types) for types in CATEGORIES].index(True)
-        sources.append({a}.union(*[sources[NAMES.index(name)] for name in narrower]))
-    for a in range(NUM_DTYPES):
         for b in range(NUM_DTYPES):
-            promotion[a][b] = [{a, b} <= found for found in sources].index(True)
+            promotion[a][b] = NO_DTYPE if is_refused(a, b) or is_refused(b, a) else min(
+                [(len(found), code) for code, found in enumerate(sources) if {a, b} <= found])[1]
     return 0
+
+
+cdef set sources_of(str name):
+    """The codes of a type and of those that promote to it."""
+    cdef int code = NAMES.index(name)
+    return {code}.union(*[sources_of(narrower) for narrower in ROWS[code][3]])
+
+
+cdef bint is_refused(int a, int b):
+    """Does a, of a type that few ops take, have no common type with b? As in PyTorch, it meets floating types at most; and bool,
+    which masks have."""
+    if a == b or b == BOOL:
+        return False
+    return is_in(a, FLOAT8) or (is_in(a, WIDE_UNSIGNED) and not is_in(b, FLOATING))
+
+
+cdef int refuse_promotion(int a, int b) except -1:
+    raise DTypeError(f"{dtype_object(a)} and {dtype_object(b)} have no common type; convert one of the two with .to()")
+
 
 # Code that moves elements without knowing their type has a loop for each of these sizes (`word` in dtypes.pxd).
 if (len(ROWS) != NUM_DTYPES or not {row[1] for row in ROWS} <= {1, 2, 4, 8, MAX_ITEMSIZE}
@@ -112,9 +138,11 @@ fill_tables()
 
 
 cdef int complex_dtype(int code) except -1:
-    """The complex type whose parts have this type; of half types, which have none, the one that holds them."""
+    """The complex type whose parts have this type; of bfloat16, which has none, the one that holds it."""
     if code == FLOAT64 or code == COMPLEX128:
         return COMPLEX128
+    if code == FLOAT16 or code == COMPLEX32:
+        return COMPLEX32
     if is_in(code, FLOATING) or code == COMPLEX64:
         return COMPLEX64
     raise UnsupportedDType(f"no complex type has parts of {dtype_object(code)}; convert with .float() first")
@@ -185,13 +213,18 @@ cdef int dtype_code(object given, int default) except -1:
 def promote_types(type1, type2):
     """The smallest dtype that holds both, as binary operators choose it.
 
+    Raises
+    ------
+    DTypeError
+        If there is none: uint16, uint32 and uint64 meet floating types only, and those of 8 bits only themselves.
+
     >>> import tensorlab
     >>> tensorlab.promote_types(tensorlab.uint8, tensorlab.int8)
     tensorlab.int16
     """
     if type1 is None or type2 is None:
         raise TypeError("promote_types: two dtypes are needed, and one is None")
-    return dtype_object(promotion[dtype_code(type1, NO_DTYPE)][dtype_code(type2, NO_DTYPE)])
+    return dtype_object(common_dtype(dtype_code(type1, NO_DTYPE), dtype_code(type2, NO_DTYPE)))
 
 
 # ---------------------------------------------------------------- limits of a type
@@ -210,7 +243,7 @@ class iinfo(Limits):
 
     def __init__(self, type):
         cdef int code = dtype_code(type, NO_DTYPE)
-        if not is_in(code, INTEGRAL):
+        if not is_in(code, ANY_INTEGRAL):
             raise TypeError(f"iinfo: needs an integer dtype, not {type!r}; use finfo for floating types")
         self.bits = 8 * item_size[code]
         self.min = 0 if is_in(code, UNSIGNED) else -(1 << (self.bits - 1))
@@ -219,6 +252,15 @@ class iinfo(Limits):
 
     def __repr__(self):
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+
+
+# Of each floating type: bits after the point, the exponents of the smallest normal and of the largest number, and what the
+# largest one has before the exponent.
+cdef dict FORMATS = {
+    FLOAT16: (10, -14, 15, 2 - 2.0 ** -10), BFLOAT16: (7, -126, 127, 2 - 2.0 ** -7), FLOAT32: (23, -126, 127, 2 - 2.0 ** -23),
+    FLOAT64: (52, -1022, 1023, 2 - 2.0 ** -52),
+    FLOAT8_E4M3FN: (3, -6, 8, 1.75), FLOAT8_E5M2: (2, -14, 15, 1.75), FLOAT8_E4M3FNUZ: (3, -7, 7, 1.875),
+    FLOAT8_E5M2FNUZ: (2, -15, 15, 1.75), FLOAT8_E8M0FNU: (0, -127, 127, 1.0)}
 
 
 class finfo(Limits):
@@ -231,16 +273,15 @@ class finfo(Limits):
     def __init__(self, type=None):
         cdef int code = dtype_code(type, default_code)
         code = real_dtype(code)
-        if not is_in(code, FLOATING):
+        if not is_in(code, ANY_FLOATING):
             raise TypeError(f"finfo: needs a floating dtype, not {type!r}; use iinfo for "
                             "integer types")
-        significand, exponent = {FLOAT16: (10, 15), BFLOAT16: (7, 127), FLOAT32: (23, 127),
-                                 FLOAT64: (52, 1023)}[code]
+        significand, lowest, highest, most = FORMATS[code]
         self.bits = 8 * item_size[code]
         self.eps = 2.0 ** -significand
-        self.max = math.ldexp(2.0 - self.eps, exponent)
-        self.min = -self.max
-        self.tiny = self.smallest_normal = 2.0 ** (1 - exponent)
+        self.max = math.ldexp(most, highest)
+        self.tiny = self.smallest_normal = 2.0 ** lowest
+        self.min = -self.max if dtype_object(code).is_signed else self.tiny
         self.resolution = 10.0 ** -int(math.floor(significand * math.log10(2)))
         self.dtype = NAMES[code]
 

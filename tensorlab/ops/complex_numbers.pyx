@@ -9,7 +9,7 @@ from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport broadcast_operands, same_numbers
 from tensorlab._core.dispatch.out_argument cimport store_out
 from tensorlab._core.dtypes cimport (
-    COMPLEX, FLOAT32, FLOAT64, complex_dtype, dtype_object, is_in, item_size
+    COMPLEX, FLOAT16, FLOAT32, FLOAT64, complex_dtype, dtype_object, is_in, item_size
 )
 from tensorlab._core.graph.graph cimport set_strided_reading
 from tensorlab._core.layout cimport MAX_NDIM, dense_strides, ssize
@@ -253,7 +253,7 @@ def complex_of(TensorBase real not None, TensorBase imag not None, *, out=None):
 
     Parameters
     ----------
-    real, imag : Tensor, both of float32 or both of float64
+    real, imag : Tensor, both of float32, of float64 or of float16
 
     Raises
     ------
@@ -268,9 +268,9 @@ def complex_of(TensorBase real not None, TensorBase imag not None, *, out=None):
 
 
 cdef int check_parts(str where, str first, TensorBase x, str second, TensorBase y) except -1:
-    if x.dtype_ != y.dtype_ or (x.dtype_ != FLOAT32 and x.dtype_ != FLOAT64):
+    if x.dtype_ != y.dtype_ or not is_in(x.dtype_, 1 << FLOAT16 | 1 << FLOAT32 | 1 << FLOAT64):
         raise DTypeError(f"{where}: {first} is {dtype_object(x.dtype_)} and {second} is {dtype_object(y.dtype_)}; both must be "
-                         f"float32, or both float64")
+                         f"float32, or both float64, or both float16")
     return 0
 
 

@@ -7,7 +7,7 @@ A complex number is two real ones that lie next to each other:
 """
 from tensorlab._core.dispatch.dispatch cimport run_1
 from tensorlab._core.dispatch.op cimport Op
-from tensorlab._core.dtypes cimport COMPLEX, FLOAT32, FLOAT64, complex_dtype, is_in, item_size
+from tensorlab._core.dtypes cimport COMPLEX, FLOAT16, FLOAT32, FLOAT64, complex_dtype, is_in, item_size
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
 from tensorlab._core.tensor cimport TensorBase, alias_as, parts_of
 
@@ -54,8 +54,8 @@ def view_as_complex_infer(TensorBase x):
     cdef ssize[MAX_NDIM] sizes, strides
     cdef TensorBase out
     cdef int i, last = x.ndim_ - 1
-    if x.dtype_ != FLOAT32 and x.dtype_ != FLOAT64:
-        raise UnsupportedDType(f"view_as_complex: needs float32 or float64, not {x.dtype}; convert with .float() first")
+    if not is_in(x.dtype_, 1 << FLOAT16 | 1 << FLOAT32 | 1 << FLOAT64):
+        raise UnsupportedDType(f"view_as_complex: needs float16, float32 or float64, not {x.dtype}; convert with .float() first")
     if x.ndim_ == 0 or x.sizes[last] != 2:
         raise ShapeError(f"view_as_complex: the shape is {tuple(x.shape)}; the last dimension must have size 2, for the real and "
                          f"the imaginary part")

@@ -20,7 +20,7 @@ from tensorlab._core.dispatch.autocast cimport in_lower
 from tensorlab._core.dispatch.dispatch cimport run_tuple
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_dtype, check_same_place
-from tensorlab._core.dtypes cimport COMPLEX, NUMBER, dtype_object, is_in, kernel_dtype
+from tensorlab._core.dtypes cimport COMPLEX, COMPLEX32, NUMBER, dtype_object, is_in, kernel_dtype
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.loops.iterator cimport copy_into, plain, plain_result, put_back
 from tensorlab._core.tensor cimport TensorBase, alias_as, make_size, result_beside
@@ -100,7 +100,7 @@ cdef int check_operands(TensorBase x, TensorBase y, str where) except -1:
     check_same_place(x, y, where)
     if x.dtype_ != y.dtype_:
         raise DTypeError(f"{where}: the tensors have types {x.dtype} and {y.dtype}; they must be equal")
-    check_dtype(where, x, NUMBER)
+    check_dtype(where, x, NUMBER | 1 << COMPLEX32)
     return 0
 
 
@@ -340,7 +340,7 @@ cdef int check_tensors(TensorBase x, TensorBase weight, TensorBase bias, int n, 
     for d in range(2, n + 2):
         if weight.sizes[d] == 0:
             raise ShapeError(f"{where}: weight {shape_text(weight.ndim_, weight.sizes)} has size 0 in dimension {d}")
-    check_dtype(where, x, NUMBER)
+    check_dtype(where, x, NUMBER | 1 << COMPLEX32)
     if x.dtype_ != weight.dtype_ or (bias is not None and bias.dtype_ != x.dtype_):
         raise DTypeError(f"{where}: input has type {x.dtype}, weight {weight.dtype}"
                          f"{'' if bias is None else f', bias {bias.dtype}'}; all must be equal")

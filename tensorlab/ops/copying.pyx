@@ -11,8 +11,9 @@ from tensorlab._core.dispatch.operands cimport (
 )
 from tensorlab._core.dispatch.recording cimport OpNode, end_record_inplace
 from tensorlab._core.dtypes cimport (
-    BFLOAT16, BOOL, COMPLEX128, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT16, INT32, INT64, INT8,
-    NO_DTYPE, UINT8, default_float, dtype as dtype_class, dtype_code, dtype_object,
+    BFLOAT16, BOOL, COMPLEX128, COMPLEX32, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, FLOAT8_E4M3FN,
+    FLOAT8_E4M3FNUZ, FLOAT8_E5M2, FLOAT8_E5M2FNUZ, FLOAT8_E8M0FNU, INT16, INT32, INT64, INT8,
+    NO_DTYPE, UINT16, UINT32, UINT64, UINT8, default_float, dtype as dtype_class, dtype_code, dtype_object,
     is_differentiable, item_size
 )
 from tensorlab._core.graph.inplace cimport check_inplace
@@ -283,6 +284,11 @@ def to_cfloat(TensorBase self not None, memory_format=None):
     return run_to(self, COMPLEX64, False, memory_format, place_of(self))
 
 
+def to_chalf(TensorBase self not None, memory_format=None):
+    """The tensor as complex32."""
+    return run_to(self, COMPLEX32, False, memory_format, place_of(self))
+
+
 def to_cdouble(TensorBase self not None, memory_format=None):
     """The tensor as complex128."""
     return run_to(self, COMPLEX128, False, memory_format, place_of(self))
@@ -331,7 +337,10 @@ def to_bool(TensorBase self not None, memory_format=None):
 cdef dict TYPE_NAMES = {
     "BoolTensor": BOOL, "ByteTensor": UINT8, "CharTensor": INT8, "ShortTensor": INT16, "IntTensor": INT32,
     "LongTensor": INT64, "HalfTensor": FLOAT16, "BFloat16Tensor": BFLOAT16, "FloatTensor": FLOAT32,
-    "DoubleTensor": FLOAT64,
+    "DoubleTensor": FLOAT64, "ComplexHalfTensor": COMPLEX32, "ComplexFloatTensor": COMPLEX64,
+    "ComplexDoubleTensor": COMPLEX128, "UInt16Tensor": UINT16, "UInt32Tensor": UINT32, "UInt64Tensor": UINT64,
+    "Float8_e4m3fnTensor": FLOAT8_E4M3FN, "Float8_e5m2Tensor": FLOAT8_E5M2, "Float8_e4m3fnuzTensor": FLOAT8_E4M3FNUZ,
+    "Float8_e5m2fnuzTensor": FLOAT8_E5M2FNUZ, "Float8_e8m0fnuTensor": FLOAT8_E8M0FNU,
 }
 
 
@@ -370,6 +379,28 @@ def get_type(TensorBase self not None, dtype=None, non_blocking=False):
             raise ValueError(f"type: {dtype!r} is no type of tensor; use a dtype such as tensorlab.float32")
         return run_cast(self, TYPE_NAMES[name])
     return run_cast(self, dtype_code(dtype, NO_DTYPE))
+
+
+def to_device(TensorBase self not None, device, *, stream=None):
+    """The tensor on a device, as the array standard asks for it; `x.to(device)` is the same.
+
+    Parameters
+    ----------
+    device : device, or its name
+    stream : None; the devices that there are have no streams
+
+    Raises
+    ------
+    ValueError
+        If a stream is given.
+
+    >>> import tensorlab
+    >>> tensorlab.ones(2).to_device("cpu")
+    tensor([1., 1.])
+    """
+    if stream is not None:
+        raise ValueError(f"to_device: stream is {stream!r}, but there are no streams here; leave it out")
+    return (<object>self).to(device=device)
 
 
 def cpu(TensorBase self not None, memory_format=None):

@@ -3,15 +3,15 @@
 nan counts as larger and as smaller than every number, so that it is never lost: the maximum and the minimum of a row
 with a nan are nan, and the index is that of the first nan. Among equal elements the first one is chosen.
 """
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t, uint8_t
 
 from tensorlab._core.dispatch.dispatch cimport run_1, run_3
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dispatch.out_argument cimport CASTS, NO_DERIVATIVE, NO_OVERLAP, store_outs
 from tensorlab._core.dtypes cimport (
-    BOOL, FLOAT32, FLOAT64, FLOATING, INT16, INT32, INT64, INT8, INTEGRAL, MAX_ITEMSIZE,
-    NUM_DTYPES, ORDERED, UINT8, dtype_object, is_in, kernel_dtype, number
+    BOOL, BOOLEAN, FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, MAX_ITEMSIZE, NUM_DTYPES,
+    ORDERED, UINT64, UINT8, dtype_object, is_in, kernel_dtype
 )
 from tensorlab._core.graph.graph cimport dim_of, ndim_of
 from tensorlab._core.layout cimport plain_ints, shape_text, ssize, wrap_dim
@@ -21,6 +21,7 @@ from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
 from tensorlab.ops.dim_iterator cimport STRIP, DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
 from tensorlab.ops.reduction_iterator cimport Reducer, read_dims, reduced_result, run_reduction
 from tensorlab.ops.reductions cimport keep_dims, set_reducer, share_among
+from tensorlab.ops.sorting cimport sortable
 
 from tensorlab import return_types
 from tensorlab.errors import DimensionError, DTypeError, ShapeError
@@ -37,7 +38,7 @@ cdef extern from *:
 
 
 # ---------------------------------------------------------------- loops
-cdef inline number select(number best, number x, bint is_min) noexcept nogil:
+cdef inline sortable select(sortable best, sortable x, bint is_min) noexcept nogil:
     """The better of two; nan stays once it is there. Two plain selects: so the loops around it are vectorised."""
     if is_min:
         best = x if x < best else best
@@ -45,16 +46,16 @@ cdef inline number select(number best, number x, bint is_min) noexcept nogil:
         best = x if x > best else best
     return x if x != x else best
 
-cdef inline number better(number x, number y, bint is_min) noexcept nogil:
+cdef inline sortable better(sortable x, sortable y, bint is_min) noexcept nogil:
     """The better of two numbers, neither of which is nan."""
     if is_min:
         return x if x < y else y
     return x if x > y else y
 
-cdef inline number extreme_of_few(number* x, bint is_min) noexcept nogil:
+cdef inline sortable extreme_of_few(sortable* x, bint is_min) noexcept nogil:
     """The extreme of FEW elements. One look for nan at all of them, instead of one at each."""
     cdef int k, nans = 0
-    if number is float or number is double:
+    if sortable is float or sortable is double:
         for k in range(FEW):
             nans += x[k] != x[k]
         if nans:
@@ -65,7 +66,7 @@ cdef inline number extreme_of_few(number* x, bint is_min) noexcept nogil:
     return better(better(better(x[0], x[1], is_min), better(x[2], x[3], is_min), is_min),
                   better(better(x[4], x[5], is_min), better(x[6], x[7], is_min), is_min), is_min)
 
-cdef inline void fill_lanes(number* lane, number* x, ssize n, int width, bint is_min) noexcept nogil:
+cdef inline void fill_lanes(sortable* lane, sortable* x, ssize n, int width, bint is_min) noexcept nogil:
     """In each lane the extreme of every `width`-th element.
 
     The last block overlaps the one before it, which changes no extreme: no element is left to be taken singly.
@@ -80,9 +81,9 @@ cdef inline void fill_lanes(number* lane, number* x, ssize n, int width, bint is
             lane[k] = select(lane[k], x[i + k], is_min)
         i += width
 
-cdef inline number extreme_of_row(number* x, ssize n, bint is_min) noexcept nogil:
-    cdef number[64] lane                                # LANES
-    cdef number best = x[0]
+cdef inline sortable extreme_of_row(sortable* x, ssize n, bint is_min) noexcept nogil:
+    cdef sortable[64] lane                                # LANES
+    cdef sortable best = x[0]
     cdef ssize i
     cdef int k
     if n < FEW:
@@ -101,23 +102,23 @@ cdef inline number extreme_of_row(number* x, ssize n, bint is_min) noexcept nogi
             lane[k] = select(lane[k], lane[k + FEW], is_min)
     return extreme_of_few(lane, is_min)
 
-cdef void max_rows(number* totals, number* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
+cdef void max_rows(sortable* totals, sortable* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     cdef ssize i
     for i in range(m):
         totals[i] = select(totals[i], extreme_of_row(x + i * row_stride, n, False), False)
 
-cdef void min_rows(number* totals, number* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
+cdef void min_rows(sortable* totals, sortable* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     cdef ssize i
     for i in range(m):
         totals[i] = select(totals[i], extreme_of_row(x + i * row_stride, n, True), True)
 
-cdef void max_columns(number* totals, number* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
+cdef void max_columns(sortable* totals, sortable* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     cdef ssize i, j
     for i in range(m):
         for j in range(n):
             totals[j] = select(totals[j], x[i * row_stride + j], False)
 
-cdef void min_columns(number* totals, number* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
+cdef void min_columns(sortable* totals, sortable* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     cdef ssize i, j
     for i in range(m):
         for j in range(n):
@@ -142,7 +143,7 @@ cdef int refuse_empty(TensorBase x, unsigned int mask, bint has_dim, str where) 
 
 cdef TensorBase extreme_result(str where, TensorBase x, object dim, bint keepdim):
     cdef unsigned int mask = read_dims(dim, ndim_of(x), where)       # dim holds plain ints
-    check_dtype(where, x, ORDERED)
+    check_dtype(where, x, ORDERED | 1 << UINT64)
     refuse_empty(x, mask, not (dim is None or dim == ()), where)
     return reduced_result(x.dtype_, x, mask, keepdim)
 
@@ -245,7 +246,7 @@ def aminmax(TensorBase input not None, *, dim=None, bint keepdim=False, out=None
 
 
 # ---------------------------------------------------------------- index of an extreme: loops
-cdef inline int first_in_block(number* x, number value, int size) noexcept nogil:
+cdef inline int first_in_block(sortable* x, sortable value, int size) noexcept nogil:
     """Where `value` stands first (for nan: the first nan); `size` if nowhere. Without a branch, so that it is vectorised."""
     cdef int k, at, found = size
     if value == value:
@@ -258,7 +259,7 @@ cdef inline int first_in_block(number* x, number value, int size) noexcept nogil
             found = at if at < found else found
     return found
 
-cdef inline ssize first_equal(number* x, ssize n, number value) noexcept nogil:
+cdef inline ssize first_equal(sortable* x, ssize n, sortable value) noexcept nogil:
     """Where a value that is there stands first. The last block overlaps the one before it, in which it was not found."""
     cdef ssize i = 0
     cdef int found
@@ -277,10 +278,10 @@ cdef inline ssize first_equal(number* x, ssize n, number value) noexcept nogil:
             return i + found
         i += FEW
 
-cdef inline void extreme_loop(void** data, ssize n, bint is_min, number* as_this) noexcept nogil:
+cdef inline void extreme_loop(void** data, ssize n, bint is_min, sortable* as_this) noexcept nogil:
     """The best of each stretch, and where it stands in the stretch that has the best of all: the others are read once."""
-    cdef number* x = <number*>data[0]
-    cdef number best = x[0], candidate
+    cdef sortable* x = <sortable*>data[0]
+    cdef sortable best = x[0], candidate
     cdef ssize start = 0, at = 0
     while start < n:
         candidate = extreme_of_row(x + start, STRETCH if n - start > STRETCH else n - start, is_min)
@@ -291,23 +292,23 @@ cdef inline void extreme_loop(void** data, ssize n, bint is_min, number* as_this
                 break
         start += STRETCH
     at += first_equal(x + at, n - at, best)
-    (<number*>data[1])[0] = x[at]
+    (<sortable*>data[1])[0] = x[at]
     (<int64_t*>data[2])[0] = at
 
-cdef void max_loop(void** data, ssize n, number* as_this) noexcept nogil:
+cdef void max_loop(void** data, ssize n, sortable* as_this) noexcept nogil:
     extreme_loop(data, n, False, as_this)
 
-cdef void min_loop(void** data, ssize n, number* as_this) noexcept nogil:
+cdef void min_loop(void** data, ssize n, sortable* as_this) noexcept nogil:
     extreme_loop(data, n, True, as_this)
 
-cdef inline void extreme_of_strip(void** data, ssize stride, ssize n, ssize width, number* values,
+cdef inline void extreme_of_strip(void** data, ssize stride, ssize n, ssize width, sortable* values,
                                   bint is_min) noexcept nogil:
     """Slices that run across memory, side by side. Plain selects only, so that they are vectorised: numbers and the
     first nan are looked for apart."""
     cdef int32_t[STRIP] at
     cdef int32_t[STRIP] nan_at
-    cdef number[STRIP] best
-    cdef number* x = <number*>data[0]
+    cdef sortable[STRIP] best
+    cdef sortable* x = <sortable*>data[0]
     cdef int64_t* indices = <int64_t*>data[2]
     cdef int32_t i, j, found, columns = <int32_t>width
     for j in range(columns):
@@ -322,12 +323,12 @@ cdef inline void extreme_of_strip(void** data, ssize stride, ssize n, ssize widt
             else:
                 at[j] = i if x[j] > best[j] else at[j]
                 best[j] = x[j] if x[j] > best[j] else best[j]
-        if number is float or number is double:
+        if sortable is float or sortable is double:
             for j in range(columns):
                 found = i if x[j] != x[j] else 2147483647
                 nan_at[j] = found if found < nan_at[j] else nan_at[j]
         x += stride
-    x = <number*>data[0]
+    x = <sortable*>data[0]
     for j in range(columns):
         if nan_at[j] < 2147483647:
             at[j] = nan_at[j]
@@ -335,23 +336,23 @@ cdef inline void extreme_of_strip(void** data, ssize stride, ssize n, ssize widt
         values[j] = best[j]
         indices[j] = at[j]
 
-cdef void max_strip(void** data, ssize* strides, ssize n, ssize width, number* as_this) noexcept nogil:
-    extreme_of_strip(data, strides[0], n, width, <number*>data[1], False)
+cdef void max_strip(void** data, ssize* strides, ssize n, ssize width, sortable* as_this) noexcept nogil:
+    extreme_of_strip(data, strides[0], n, width, <sortable*>data[1], False)
 
-cdef void min_strip(void** data, ssize* strides, ssize n, ssize width, number* as_this) noexcept nogil:
-    extreme_of_strip(data, strides[0], n, width, <number*>data[1], True)
+cdef void min_strip(void** data, ssize* strides, ssize n, ssize width, sortable* as_this) noexcept nogil:
+    extreme_of_strip(data, strides[0], n, width, <sortable*>data[1], True)
 
 cdef dim_loop[NUM_DTYPES] max_loops, min_loops
 cdef strip_loop[NUM_DTYPES] max_strips, min_strips
 
-cdef void set_loops(int dtype, number lowest, number highest) noexcept:
+cdef void set_loops(int dtype, sortable lowest, sortable highest) noexcept:
     """Reducers start from the value that every other one beats."""
-    set_reducer(&max_reducers[dtype], dtype, &max_rows[number], &max_columns[number], &lowest)
-    set_reducer(&min_reducers[dtype], dtype, &min_rows[number], &min_columns[number], &highest)
-    max_loops[dtype] = <dim_loop>max_loop[number]
-    min_loops[dtype] = <dim_loop>min_loop[number]
-    max_strips[dtype] = <strip_loop>max_strip[number]
-    min_strips[dtype] = <strip_loop>min_strip[number]
+    set_reducer(&max_reducers[dtype], dtype, &max_rows[sortable], &max_columns[sortable], &lowest)
+    set_reducer(&min_reducers[dtype], dtype, &min_rows[sortable], &min_columns[sortable], &highest)
+    max_loops[dtype] = <dim_loop>max_loop[sortable]
+    min_loops[dtype] = <dim_loop>min_loop[sortable]
+    max_strips[dtype] = <strip_loop>max_strip[sortable]
+    min_strips[dtype] = <strip_loop>min_strip[sortable]
 
 set_loops[uint8_t](BOOL, 0, 1)
 set_loops[uint8_t](UINT8, 0, 255)
@@ -359,6 +360,7 @@ set_loops[int8_t](INT8, -128, 127)
 set_loops[int16_t](INT16, -32768, 32767)
 set_loops[int32_t](INT32, -2147483648, 2147483647)
 set_loops[int64_t](INT64, -9223372036854775807 - 1, 9223372036854775807)
+set_loops[uint64_t](UINT64, 0, <uint64_t>-1)
 set_loops[float](FLOAT32, -INFINITY, INFINITY)
 set_loops[double](FLOAT64, -INFINITY, INFINITY)
 
@@ -366,7 +368,7 @@ set_loops[double](FLOAT64, -INFINITY, INFINITY)
 cdef tuple chosen_results(str where, TensorBase x, object dim, bint keepdim):
     """Of (values, indices) along a dimension."""
     cdef unsigned int mask = <unsigned int>1 << dim_of(dim, x, where)
-    check_dtype(where, x, ORDERED)
+    check_dtype(where, x, ORDERED | 1 << UINT64)
     refuse_empty(x, mask, True, where)
     return reduced_result(x.dtype_, x, mask, keepdim), reduced_result(INT64, x, mask, keepdim)
 
@@ -493,7 +495,7 @@ cdef Op ARGMIN = Op("argmin(Tensor x, int? dim=None, bool keepdim=False) -> Tens
 
 cdef TensorBase index_result(TensorBase x, object dim, bint keepdim, str where):
     cdef unsigned int mask = read_dims(None, x.ndim_, where)
-    if not is_in(x.dtype_, INTEGRAL | FLOATING):
+    if not is_in(x.dtype_, (ORDERED | 1 << UINT64) & ~BOOLEAN):
         raise DTypeError(f"{where}: not defined for {dtype_object(x.dtype_).name}; convert with .int() first")
     if dim is not None:
         mask = <unsigned int>1 << wrap_dim(dim, x.ndim_, where)

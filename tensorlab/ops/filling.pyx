@@ -11,7 +11,7 @@ from tensorlab._core.dispatch.operands cimport (
 )
 from tensorlab._core.dispatch.recording cimport OpNode, begin_record, end_record_inplace
 from tensorlab._core.dtypes cimport (
-    FLOAT16, FLOAT32, FLOAT64, FLOATING, MAX_ITEMSIZE, dtype_object, is_in, item_size,
+    ANY_FLOATING, FLOAT16, FLOAT32, FLOAT64, FLOAT8, MAX_ITEMSIZE, dtype_object, is_in, item_size,
     kernel_dtype
 )
 from tensorlab._core.graph.graph cimport needs_grad
@@ -23,6 +23,7 @@ from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, is_m
 
 import warnings
 
+from tensorlab._core.dtypes import finfo
 from tensorlab.errors import DTypeError, ShapeError
 
 cdef enum:
@@ -67,10 +68,11 @@ cdef int refuse_negative(int ndim, const ssize* sizes) except -1:
 cdef int check_number(object value, int dtype, str where) except -1:
     """Raise unless a number can be stored in that type: a number too large is an error, a fraction is cut off."""
     cdef double x
-    if not is_in(dtype, FLOATING):
+    if not is_in(dtype, ANY_FLOATING):
         return check_fits(value, dtype, where)
     x = 0 if dtype == FLOAT64 else value
-    if not (isinf(x) or isnan(x) or fabs(x) <= (65504.0 if dtype == FLOAT16 else 3.4028234663852886e38)):
+    if not (isinf(x) or isnan(x) or fabs(x) <= (
+            65504.0 if dtype == FLOAT16 else finfo(dtype_object(dtype)).max if is_in(dtype, FLOAT8) else 3.4028234663852886e38)):
         raise DTypeError(f"{where}: the number {value} does not fit in {dtype_object(dtype)}; choose a wider dtype")
     return 0
 

@@ -5,7 +5,7 @@ from tensorlab._core.dispatch.dispatch cimport run_2
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport can_cast, check_same_place, refuse_overlap
 from tensorlab._core.dispatch.out_argument cimport CASTS
-from tensorlab._core.dtypes cimport dtype_object, item_size, promotion
+from tensorlab._core.dtypes cimport common_dtype, dtype_object, item_size
 from tensorlab._core.state.devices cimport ON_CPU
 from tensorlab._core.graph.graph cimport bump_version, dim_of, ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, shape_text, ssize, wrap_dim
@@ -55,10 +55,10 @@ cdef bint is_plain_join(list tensors) noexcept:
             and (<TensorBase>tensors[0]).storage_.device == ON_CPU)
 
 
-cdef int common_dtype(list tensors) noexcept:
+cdef int joined_dtype(list tensors) except -1:
     cdef int dtype = (<TensorBase>tensors[0]).dtype_
     for one in tensors:
-        dtype = promotion[dtype][(<TensorBase>one).dtype_]
+        dtype = common_dtype(dtype, (<TensorBase>one).dtype_)
     return dtype
 
 
@@ -91,9 +91,9 @@ cdef TensorBase joined_result(list tensors, int ndim, const ssize* sizes):
     cdef ssize[MAX_NDIM] strides
     for one in tensors:
         if not lies_channels_last(<TensorBase>one):
-            return result_beside(<TensorBase>tensors[0], common_dtype(tensors), ndim, sizes)
+            return result_beside(<TensorBase>tensors[0], joined_dtype(tensors), ndim, sizes)
     format_strides("channels_last" if ndim == 4 else "channels_last_3d", None, ndim, sizes, strides, "cat")
-    return result_beside(<TensorBase>tensors[0], common_dtype(tensors), ndim, sizes, strides)
+    return result_beside(<TensorBase>tensors[0], joined_dtype(tensors), ndim, sizes, strides)
 
 
 cdef TensorBase join(list tensors, int dim, int ndim, const ssize* sizes):
@@ -216,7 +216,7 @@ def cat(tensors, dim=0, *, out=None):
 
 cdef int check_join_out(str where, list parts, object out) except -1:
     """out= must not be one of the tensors."""
-    cdef int dtype = common_dtype(parts)
+    cdef int dtype = joined_dtype(parts)
     if isinstance(out, TensorBase):
         if not can_cast(dtype, (<TensorBase>out).dtype_):       # TypeError, where other ops raise RuntimeError
             raise TypeError(f"{where}: the result has type {dtype_object(dtype)}, which cannot be written into a tensor of "
@@ -310,7 +310,7 @@ cdef TensorBase stacked_result(list parts, int dim):
         return joined_result([inserted(<TensorBase>one, dim) for one in parts], dim + 1, sizes)
     for one in parts:
         if not lies_channels_last(<TensorBase>one):
-            return result_beside(first, common_dtype(parts), first.ndim_ + 1, sizes)
+            return result_beside(first, joined_dtype(parts), first.ndim_ + 1, sizes)
     for i in range(first.ndim_):
         joined[i] = first.sizes[i] * (n if i == dim else 1)
     format_strides("channels_last" if first.ndim_ == 4 else "channels_last_3d", None, first.ndim_, joined, strides,
@@ -318,7 +318,7 @@ cdef TensorBase stacked_result(list parts, int dim):
     for i in range(first.ndim_, dim, -1):
         strides[i] = strides[i - 1]
     strides[dim] = strides[dim + 1] * first.sizes[dim]
-    return result_beside(first, common_dtype(parts), first.ndim_ + 1, sizes, strides)
+    return result_beside(first, joined_dtype(parts), first.ndim_ + 1, sizes, strides)
 
 
 cdef TensorBase inserted(TensorBase x, int dim):

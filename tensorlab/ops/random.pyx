@@ -17,9 +17,9 @@ from tensorlab._core.distributions cimport (
     fill_log_normal, fill_normal, fill_normal_singly, fill_randint, fill_random, fill_uniform
 )
 from tensorlab._core.dtypes cimport (
-    BFLOAT16, BOOL, COMPLEX, FLOAT16, FLOAT32, FLOAT64, FLOATING, HALF, INEXACT, INT16, INT32,
-    INT64, INT8, INTEGRAL, MAX_ITEMSIZE, NUM_DTYPES, UINT8, dtype_object, is_differentiable,
-    is_double, is_in, item_size, kernel_dtype, number, real, refuse_loop
+    ANY_INTEGRAL, BFLOAT16, BOOL, COMPLEX, FLOAT16, FLOAT32, FLOAT64, FLOATING, HALF, INEXACT, INT16,
+    INT32, INT64, INT8, MAX_ITEMSIZE, NUM_DTYPES, UINT64, UINT8, UNSIGNED, dtype_object,
+    is_differentiable, is_double, is_in, item_size, kernel_dtype, number, real, refuse_loop
 )
 from tensorlab._core.layout cimport MAX_NDIM, is_dense, ssize
 from tensorlab._core.loops.conversion cimport convert
@@ -77,6 +77,7 @@ set_fills[int32_t](INT32, 0)
 set_fills[int64_t](INT64, 0)
 set_fills[float](FLOAT32, 0)
 set_fills[double](FLOAT64, 0)
+any_fills[UINT64], integer_fills[UINT64] = any_fills[INT64], integer_fills[INT64]       # the same bits
 
 
 # ---------------------------------------------------------------- memory order
@@ -502,14 +503,15 @@ cdef int check_integer_bounds(int dtype, object low, object high, str where) exc
     if dtype == BOOL:
         if low < 0 or high > 2:
             raise DTypeError(f"{where}: the integers from {low} to {high - 1} do not fit in {dtype_object(dtype)}")
-    elif is_in(dtype, INTEGRAL) and (high - 1 > largest(dtype) or low < (0 if dtype == UINT8 else -largest(dtype) - 1)):
+    elif is_in(dtype, ANY_INTEGRAL) and (high - 1 > largest(dtype)
+                                         or low < (0 if is_in(dtype, UNSIGNED) else -largest(dtype) - 1)):
         raise DTypeError(f"{where}: the integers from {low} to {high - 1} do not fit in {dtype_object(dtype)}")
     return 0
 
 
 cdef object largest(int dtype):
     cdef object bits = 8 * item_size[dtype]         # a Python int: 1 << 63 does not fit in C's
-    return 1 if dtype == BOOL else 255 if dtype == UINT8 else 2 ** (bits - 1) - 1
+    return 1 if dtype == BOOL else 2 ** bits - 1 if is_in(dtype, UNSIGNED) else 2 ** (bits - 1) - 1
 
 
 cdef tuple exact_bounds(int dtype, object low, object high):

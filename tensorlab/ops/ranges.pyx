@@ -9,7 +9,7 @@ from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_fits, write_number
 from tensorlab._core.dispatch.out_argument cimport warn_of_resizing
 from tensorlab._core.dtypes cimport (
-    COMPLEX, FLOAT32, FLOAT64, FLOATING, INT64, INTEGRAL, MAX_ITEMSIZE, NO_DTYPE, complex_dtype,
+    ANY_INTEGRAL, COMPLEX, FLOAT32, FLOAT64, FLOATING, INT64, MAX_ITEMSIZE, NO_DTYPE, complex_dtype,
     default_float, dtype_code, dtype_object, is_double, is_in, kernel_dtype, real, real_dtype
 )
 from tensorlab._core.layout cimport int_argument, ssize
@@ -90,9 +90,9 @@ def arange_infer(start, end, step, dtype, device):
     if (end < start if step > 0 else start < end) or (has_float and isnan(step)):
         raise ShapeError(f"arange: steps of {step} do not lead from {start} to {end}")
     code = dtype_code(dtype, default_float() if has_float else INT64)
-    if not is_in(code, INTEGRAL | FLOATING):
+    if not is_in(code, ANY_INTEGRAL | FLOATING):
         raise UnsupportedDType(f"arange: not implemented for {dtype_object(code).name}")
-    if is_in(code, INTEGRAL):
+    if is_in(code, ANY_INTEGRAL):
         check_fits(start, INT64, "arange")
         check_fits(step, INT64, "arange")
     return row_result(range_length(start, end, step, code), code, device, "arange")
@@ -223,7 +223,7 @@ cdef TensorBase space_result(object start, object end, object steps, object dtyp
     start, end = read_number(start, "start", where, True), read_number(end, "end", where, True)
     if n < 0:
         raise ShapeError(f"{where}: steps is {n}; it must be at least 0")
-    if not is_in(code, INTEGRAL | FLOATING):
+    if not is_in(code, ANY_INTEGRAL | FLOATING):
         raise UnsupportedDType(f"{where}: not implemented for {dtype_object(code).name}")
     if n > 1:
         check_number(start, code, where)

@@ -7,7 +7,7 @@ from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dispatch.out_argument cimport CASTS, dtype_or_that_of, store_out
 from tensorlab._core.dtypes cimport (
-    BOOL, COMPLEX, FLOAT32, FLOAT64, INEXACT, INT64, NUM_DTYPES, ORDERED, dtype_code,
+    BOOL, COMPLEX, FLOAT32, FLOAT64, INEXACT, INT64, NUM_DTYPES, ORDERED, UINT64, dtype_code,
     dtype_object, is_double, is_in, item_size, kernel_dtype, real, real_dtype, sum_dtype
 )
 from tensorlab._core.graph.graph cimport bump_version, ndim_of
@@ -433,7 +433,7 @@ def nansum(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=Non
     >>> tensorlab.tensor([1., float("nan"), 2.]).nansum()
     tensor(3.)
     """
-    check_dtype("nansum", input, ORDERED)
+    check_dtype("nansum", input, ORDERED | 1 << UINT64)
     if not is_in(input.dtype_, INEXACT):
         return sum(input, dim, keepdim, dtype=dtype, out=out)
     return store_out("nansum", sum(input.masked_fill(input != input, 0), dim, keepdim, dtype=dtype), out, (input,), CASTS)

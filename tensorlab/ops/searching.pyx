@@ -2,7 +2,7 @@
 
 A binary search halves what is left at each step, so a place among n numbers takes log2(n) comparisons.
 """
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t, uint8_t
 
 from tensorlab._core.dispatch.dispatch cimport run_tuple
 from tensorlab._core.dispatch.op cimport Op
@@ -11,13 +11,14 @@ from tensorlab._core.dispatch.operands cimport (
 )
 from tensorlab._core.dispatch.out_argument cimport NO_DERIVATIVE, store_out
 from tensorlab._core.dtypes cimport (
-    BOOL, FLOAT32, FLOAT64, INEXACT, INT16, INT32, INT64, INT8, NUM_DTYPES, ORDERED, UINT8,
-    dtype_object, is_in, kernel_dtype, number
+    BOOL, FLOAT32, FLOAT64, INEXACT, INT16, INT32, INT64, INT8, NUM_DTYPES, ORDERED, UINT64, UINT8,
+    dtype_object, is_in, kernel_dtype
 )
 from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.loops.iterator cimport plain_as, put_back
 from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of, result_beside
 from tensorlab.ops.sorted_values cimport sorted_values
+from tensorlab.ops.sorting cimport sortable
 
 from tensorlab._core.dtypes import promote_types
 from tensorlab.errors import DTypeError, IndexOutOfRange, ShapeError
@@ -27,13 +28,13 @@ ctypedef bint (*search_loop)(void* rows, void* values, int64_t* sorter, int64_t*
 
 
 # ---------------------------------------------------------------- the search
-cdef inline ssize find_place(number* row, int64_t* sorter, ssize length, number value, bint right) noexcept nogil:
+cdef inline ssize find_place(sortable* row, int64_t* sorter, ssize length, sortable value, bint right) noexcept nogil:
     """Numbers of the row that come before the value: those smaller, or, with `right`, not larger. nan comes last.
 
     -1 if the sorter names a place outside the row.
     """
     cdef ssize low = 0, high = length, middle, place
-    cdef number at
+    cdef sortable at
     while low < high:
         place = middle = low + (high - low) // 2
         if sorter != NULL:
@@ -48,8 +49,8 @@ cdef inline ssize find_place(number* row, int64_t* sorter, ssize length, number 
     return low
 
 
-cdef bint search(number* rows, number* values, int64_t* sorter, int64_t* out, ssize n, ssize inner, ssize length, bint one_row,
-                 bint right) noexcept nogil:
+cdef bint search(sortable* rows, sortable* values, int64_t* sorter, int64_t* out, ssize n, ssize inner, ssize length,
+                 bint one_row, bint right) noexcept nogil:
     """False if the sorter names a place outside a row."""
     cdef ssize i, start
     for i in range(n):
@@ -62,14 +63,15 @@ cdef bint search(number* rows, number* values, int64_t* sorter, int64_t* out, ss
 
 cdef search_loop[NUM_DTYPES] loops
 
-cdef void set_loop(int dtype, number as_this) noexcept:
-    loops[dtype] = <search_loop>search[number]
+cdef void set_loop(int dtype, sortable as_this) noexcept:
+    loops[dtype] = <search_loop>search[sortable]
 
 set_loop[uint8_t](UINT8, 0)
 set_loop[int8_t](INT8, 0)
 set_loop[int16_t](INT16, 0)
 set_loop[int32_t](INT32, 0)
 set_loop[int64_t](INT64, 0)
+set_loop[uint64_t](UINT64, 0)
 set_loop[float](FLOAT32, 0)
 set_loop[double](FLOAT64, 0)
 
@@ -106,7 +108,7 @@ def searchsorted_infer(TensorBase rows, TensorBase values, out_int32, bint right
     is_right(right, side)
     if rows.ndim_ == 0:
         raise ShapeError("searchsorted: the sorted numbers must have at least one dimension")
-    check_dtype("searchsorted", rows, ORDERED)
+    check_dtype("searchsorted", rows, ORDERED | 1 << UINT64)
     if rows.dtype_ != values.dtype_:
         raise DTypeError(f"searchsorted: the sorted numbers have type {rows.dtype} and the values {values.dtype}; they must be "
                          f"equal")

@@ -12,7 +12,7 @@ from tensorlab._core.dispatch.dispatch cimport run_2
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dispatch.out_argument cimport NO_PARTIAL_OVERLAP, store_out
-from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, INT32, INT64, ORDERED, item_size, kernel_dtype, real
+from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, INT32, INT64, ORDERED, UINT64, item_size, kernel_dtype, real
 from tensorlab._core.graph.graph cimport dim_of, ndim_of, should_record
 from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
 from tensorlab._core.loops.iterator cimport copy_into, plain_as, put_back
@@ -68,7 +68,7 @@ def sorted_values_derivative(grad, x, dim):
 @SORTED_VALUES.infer
 def sorted_values_infer(TensorBase x, dim):
     dim_of(dim, x, "sorted_values")
-    check_dtype("sort", x, ORDERED)
+    check_dtype("sort", x, ORDERED | 1 << UINT64)
     return result_like(x, x.dtype_)
 
 @SORTED_VALUES.kernel

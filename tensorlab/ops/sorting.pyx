@@ -15,7 +15,9 @@ from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dispatch.out_argument cimport NO_DERIVATIVE, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.dtypes cimport (
-    BOOL, FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, ORDERED, UINT8, item_size, kernel_dtype, number)
+    BOOL, FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, ORDERED, UINT64, UINT8, item_size, kernel_dtype,
+    number
+)
 from tensorlab._core.graph.graph cimport dim_of
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase, empty_like, result_like
@@ -36,26 +38,26 @@ cdef enum:
 
 
 # ---------------------------------------------------------------- keys
-cdef inline key_type key_of(number x, key_type as_this) noexcept nogil:
+cdef inline key_type key_of(sortable x, key_type as_this) noexcept nogil:
     """An unsigned number of the same order. Of a float: the bits, all flipped if negative, else the sign bit set."""
     cdef uint32_t bits
     cdef uint64_t wide
-    if number is float:
+    if sortable is float:
         if x != x:
             return <key_type>0xffffffff
         x = x + 0                                       # -0 becomes 0
         memcpy(&bits, &x, 4)
         return <key_type>(~bits if bits >> 31 else bits | <uint32_t>0x80000000)
-    elif number is double:
+    elif sortable is double:
         if x != x:
             return <key_type>0xffffffffffffffff
         x = x + 0
         memcpy(&wide, &x, 8)
         return <key_type>(~wide if wide >> 63 else wide | <uint64_t>0x8000000000000000)
-    elif number is int64_t:
+    elif sortable is int64_t:
         return <key_type>(<uint64_t>x ^ <uint64_t>0x8000000000000000)
-    elif number is uint8_t:
-        return x
+    elif sortable is uint8_t or sortable is uint64_t:
+        return <key_type>x
     else:
         return <key_type>(<uint32_t><int32_t>x ^ <uint32_t>0x80000000)
 
@@ -105,7 +107,7 @@ cdef inline void radix_sort(key_type* keys, uint32_t* order, key_type* other_key
     if order != result:
         memcpy(result, order, n * sizeof(uint32_t))
 
-cdef inline void order_of(uint32_t* order, number* x, ssize n, bint descending, void* scratch,
+cdef inline void order_of(uint32_t* order, sortable* x, ssize n, bint descending, void* scratch,
                           key_type flip) noexcept nogil:
     cdef uint32_t* counts = <uint32_t*>scratch
     cdef uint32_t* other_order = counts + COUNTS
@@ -131,6 +133,9 @@ cdef inline void order_of(uint32_t* order, number* x, ssize n, bint descending, 
 cdef void order_narrow(uint32_t* order, number* x, ssize n, bint descending, void* scratch) noexcept nogil:
     order_of(order, x, n, descending, scratch, <uint32_t>0xffffffff)
 
+cdef void order_uint64(uint32_t* order, uint64_t* x, ssize n, bint descending, void* scratch) noexcept nogil:
+    order_of(order, x, n, descending, scratch, <uint64_t>0xffffffffffffffff)
+
 cdef void order_wide(uint32_t* order, number* x, ssize n, bint descending, void* scratch) noexcept nogil:
     order_of(order, x, n, descending, scratch, <uint64_t>0xffffffffffffffff)
 
@@ -141,6 +146,7 @@ order_loops[INT32] = <order_loop>order_narrow[int32_t]
 order_loops[INT64] = <order_loop>order_wide[int64_t]
 order_loops[FLOAT32] = <order_loop>order_narrow[float]
 order_loops[FLOAT64] = <order_loop>order_wide[double]
+order_loops[UINT64] = <order_loop>order_uint64
 
 cdef ssize scratch_bytes(ssize n) noexcept nogil:
     """Counts, the other half of the order, and two halves of keys."""
@@ -205,7 +211,7 @@ cdef void sort_loop_of(void** data, ssize n, void* parameters) noexcept nogil:
 @SORT.infer
 def sort_infer(TensorBase x, dim, descending):
     dim_of(dim, x, "sort")
-    check_dtype("sort", x, ORDERED)
+    check_dtype("sort", x, ORDERED | 1 << UINT64)
     return result_like(x, x.dtype_), result_like(x, INT64)
 
 @STABLE_SORT.kernel

@@ -13,8 +13,8 @@ from tensorlab._core.dispatch.dispatch cimport run_3, run_4
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.out_argument cimport CASTS, store_out
 from tensorlab._core.dtypes cimport (
-    COMPLEX, FLOAT32, FLOAT64, FLOATING, INEXACT, default_float, dtype_object, is_double, is_in,
-    kernel_dtype, real
+    COMPLEX, FLOAT32, FLOAT64, FLOAT8, FLOATING, INEXACT, default_float, dtype_object, is_double,
+    is_in, kernel_dtype, real
 )
 from tensorlab._core.graph.graph cimport ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, ssize
@@ -364,7 +364,7 @@ def logsumexp(TensorBase input not None, dim, bint keepdim=False, *, out=None):
     >>> tensorlab.tensor([100., 100.]).logsumexp(0)
     tensor(100.6931)
     """
-    x = input if is_in(input.dtype_, INEXACT) else input.to(dtype_object(default_float()))
+    x = input if is_in(input.dtype_, INEXACT | FLOAT8) else input.to(dtype_object(default_float()))
     if is_in(input.dtype_, COMPLEX):
         return store_out("logsumexp", complex_logsumexp(x, plain_ints(dim), keepdim), out, (input,), CASTS)
     return run_3(LOGSUMEXP, x, plain_ints(dim), keepdim, out, CASTS)

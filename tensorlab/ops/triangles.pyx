@@ -11,7 +11,7 @@ from tensorlab._core.dispatch.op cimport Op, inplace_op
 from tensorlab._core.dispatch.operands cimport check_same_place
 from tensorlab._core.dispatch.out_argument cimport store_out
 from tensorlab._core.dtypes cimport (
-    BOOL, INT32, INT64, default_float, dtype_code, dtype_object, item_size, promotion, sum_dtype
+    BOOL, INT32, INT64, common_dtype, default_float, dtype_code, dtype_object, item_size, sum_dtype
 )
 from tensorlab._core.layout cimport MAX_NDIM, int_argument, plain_ints, ssize, wrap_dim
 from tensorlab._core.loops.iterator cimport copy_into
@@ -421,7 +421,7 @@ def block_diag_infer(tensors):
     dtype = (<TensorBase>blocks[0]).dtype_
     for one in blocks:
         x = <TensorBase>one
-        dtype = promotion[dtype][x.dtype_]
+        dtype = common_dtype(dtype, x.dtype_)
         sizes[0] += x.sizes[0]
         sizes[1] += x.sizes[1]
     out = result_beside(<TensorBase>blocks[0], dtype, 2, sizes)

@@ -221,8 +221,8 @@ def test_a_mapped_file_stays_mapped_while_a_tensor_looks_at_it(tmp_path):
 def test_negative_strides_and_foreign_types_are_refused():
     with pytest.raises(ValueError, match="negative stride"):
         T.from_numpy(np.arange(3)[::-1])
-    with pytest.raises(TypeError, match="uint16"):
-        T.from_numpy(np.zeros(2, "uint16"))
+    with pytest.raises(TypeError, match="datetime64"):
+        T.from_numpy(np.zeros(2, "datetime64[s]"))
     with pytest.raises(TypeError, match="list"):
         T.from_numpy([1, 2])
 

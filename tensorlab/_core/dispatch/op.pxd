@@ -79,6 +79,7 @@ cdef class Op:
     cdef readonly bint wraps_numbers    # a number stands for a 0-d tensor, and has an edge to nowhere
     cdef readonly bint is_holomorphic   # see Op
     cdef readonly bint is_modular       # on integers, a number that is wrapped first gives the same as a result that is wrapped
+    cdef readonly bint takes_float8     # it takes the floating types of 8 bits, too, and computes in float32 then
     cdef readonly int dtype_rule
     cdef readonly object scalar         # what a pointwise op computes of one element, in C (scalar.py), or None
     cdef readonly bint exact_out        # out= must have the type of the result: it is not cast

@@ -97,6 +97,7 @@ cdef class Op:
         PyTorch's layout of results and its freeing of saved values depend on it. True for ops of two operands unless given
     is_modular : bool, whether integers are calculated modulo 2**bits, as sums, products and bits are: there a number that is
         outside of the integer type may be wrapped first, with the same result. Elsewhere such a number is an error
+    takes_float8 : bool, whether it takes the floating types of 8 bits, too, computing in float32; few ops do, as in PyTorch
     holomorphic : bool, whether the formulas of the derivatives, which are written as for real numbers, need conjugates where the
         result is complex: see `apply_conjugated` in recording.pyx. Unless given, they do if they read values of the forward pass
     exact_out : bool, whether out= must have exactly the type of the result, where PyTorch does not cast
@@ -108,7 +109,8 @@ cdef class Op:
 
     def __init__(self, str schema, *, str dtype=None, object scalar=None, str node=None, dict public=None, object aten=...,
                  str fixed="", dict constants=None, Py_ssize_t grain=32768, wraps_numbers=None, bint is_modular=False,
-                 holomorphic=None, bint exact_out=False, int differentiable=MAX_RESULTS, bint records_itself=False, **facets):
+                 bint takes_float8=False, holomorphic=None, bint exact_out=False, int differentiable=MAX_RESULTS,
+                 bint records_itself=False, **facets):
         name, _, rest = schema.partition("(")
         if name in REGISTRY:
             raise ValueError(f"Op: {name} is declared twice")
@@ -131,6 +133,7 @@ cdef class Op:
         self.wraps_numbers = self.arity == 2 and self.is_pointwise if wraps_numbers is None else wraps_numbers
         self.dtype_rule = DTYPE_RULES[dtype or "promote"]
         self.is_modular = is_modular
+        self.takes_float8 = takes_float8
         self.is_holomorphic = holomorphic is not False
         self.exact_out = exact_out
         self.grain = grain

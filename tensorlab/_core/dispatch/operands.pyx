@@ -2,23 +2,25 @@
 
 What an op must know of its operands before its loop can run, and nothing about any particular op.
 """
-from cpython.complex cimport PyComplex_Check
+from cpython.complex cimport Py_complex, PyComplex_AsCComplex, PyComplex_Check
 from cpython.float cimport PyFloat_Check
-from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_Check
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_AsUnsignedLongLongMask, PyLong_Check
 from cpython.number cimport PyIndex_Check
 from cpython.object cimport PyObject
 from libc.math cimport INFINITY
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from tensorlab._core.dtypes cimport (
-    BOOL, COMPLEX, COMPLEX128, COMPLEX64, FLOAT32, FLOAT64, FLOATING, INEXACT, INT16, INT32, INT64,
-    INT8, INTEGRAL, NO_DTYPE, UINT8, category, complex128, complex64, default_float, dtype_object,
-    is_in, item_size, promotion, refuse_loop
+    ANY_INTEGRAL, BOOL, COMPLEX, COMPLEX128, FLOAT32, FLOAT64, FLOAT8, FLOATING,
+    HALF, INEXACT, INT16, INT32, INT64, INT8, NO_DTYPE, UINT16, UINT32, UINT64, UINT8, UNSIGNED,
+    category, common_dtype, complex_dtype, default_float, dtype_object, is_in,
+    item_size, refuse_loop
 )
 from tensorlab._core.layout cimport (
     MAX_NDIM, broadcast_into, channels_last_strides, dense_strides, has_internal_overlap,
     is_channels_last, is_contiguous, is_dense, shape_text, ssize
 )
+from tensorlab._core.loops.conversion cimport convert
 from tensorlab._core.loops.iterator cimport MAX_OPERANDS
 from tensorlab._core.state.devices cimport ON_CPU, SHELL, device_name
 from tensorlab._core.storage cimport refuse_shell, storage_on
@@ -51,25 +53,27 @@ cdef int number_dtype(object x) noexcept:
     if PyFloat_Check(x):
         return default_float()
     if PyComplex_Check(x):
-        return COMPLEX128 if default_float() == FLOAT64 else COMPLEX64
+        return complex_dtype(default_float())
     return BOOL if x is True or x is False else INT64
 
 
 cdef int write_number(object x, int dtype, void* to) except -1:
     """Store a Python number as one element. check_fits comes before it."""
     cdef int64_t n
+    cdef float one
     if dtype == FLOAT64:
         (<double*>to)[0] = x
     elif dtype == FLOAT32:
         (<float*>to)[0] = <float><double>x
     elif dtype == BOOL:
         (<uint8_t*>to)[0] = bool(x)
-    elif dtype == COMPLEX128:
-        (<complex128*>to)[0] = x
-    elif dtype == COMPLEX64:
-        (<complex64*>to)[0] = <complex64><complex128>x
+    elif is_in(dtype, COMPLEX):
+        return write_complex(x, dtype, to)
+    elif is_in(dtype, HALF | FLOAT8):
+        one = <float><double>x
+        convert(to, dtype, 1, &one, FLOAT32, 1, 1)
     else:
-        n = int(x)
+        n = <int64_t>PyLong_AsUnsignedLongLongMask(int(x)) if dtype == UINT64 else int(x)
         if dtype == INT64:
             (<int64_t*>to)[0] = n
         elif dtype == UINT8:
@@ -80,8 +84,23 @@ cdef int write_number(object x, int dtype, void* to) except -1:
             (<int16_t*>to)[0] = <int16_t>n
         elif dtype == INT32:
             (<int32_t*>to)[0] = <int32_t>n
+        elif dtype == UINT16:
+            (<uint16_t*>to)[0] = <uint16_t>n
+        elif dtype == UINT32:
+            (<uint32_t*>to)[0] = <uint32_t>n
+        elif dtype == UINT64:
+            (<uint64_t*>to)[0] = <uint64_t>n
         else:
             refuse_loop(dtype)
+    return 0
+
+
+cdef int write_complex(object x, int dtype, void* to) except -1:
+    """Store a number as a complex one: part by part, as re + im * i would make nan of an infinite part and 0 of -0."""
+    cdef Py_complex number = PyComplex_AsCComplex(x)
+    cdef double[2] parts
+    parts[0], parts[1] = number.real, number.imag
+    convert(to, dtype, 1, parts, COMPLEX128, 1, 1)
     return 0
 
 
@@ -89,6 +108,8 @@ cdef bint is_in_range(object x, int dtype) except -1:
     """Is a Python int one of the numbers of an integer type?"""
     cdef int overflow
     cdef int64_t n = PyLong_AsLongLongAndOverflow(x, &overflow)
+    if dtype == UINT64:
+        return n >= 0 if not overflow else 0 <= x < 1 << 64
     if overflow or dtype == INT64:
         return not overflow
     return least_integer(dtype) <= n <= most_integer(dtype)
@@ -109,7 +130,7 @@ cdef object comparable(TensorBase x, object y):
 cdef int check_fits(object x, int dtype, str where) except -1:
     """Raise if a Python number is outside an integer type's range; a fraction is cut off. Other types take any number.
 
-    uint8 takes the ints from -255 to -1, too, and wraps them, so that -1 is the byte with all bits set.
+    Unsigned types take negative ints, too, and wrap them, so that -1 has all bits set: uint8 those from -255 on.
     """
     cdef double value
     if is_in(dtype, COMPLEX):
@@ -117,16 +138,16 @@ cdef int check_fits(object x, int dtype, str where) except -1:
     if PyComplex_Check(x) and dtype != BOOL:
         raise DTypeError(f"{where}: the number {x} is complex, which {dtype_object(dtype)} can't hold; use its .real, or a "
                          f"complex dtype")
-    if not is_in(dtype, INTEGRAL):
+    if not is_in(dtype, ANY_INTEGRAL):
         return 0
     if PyLong_Check(x):
-        if is_in_range(x, dtype) or (dtype == UINT8 and -255 <= x < 0):
+        if is_in_range(x, dtype) or (is_in(dtype, UNSIGNED) and x < 0 and is_in_range(-x, dtype)):
             return 0
         if not -(1 << 63) <= x < 1 << 64:               # as PyTorch, which cannot read it
             raise OverflowError(f"{where}: the number {x} does not fit in 64 bits")
     else:
         value = x
-        if least_integer(dtype) <= value and (value <= 255 if dtype == UINT8 else value < most_integer(dtype) + 1.0):
+        if least_integer(dtype) <= value < 2.0 ** (8 * item_size[dtype] - (0 if is_in(dtype, UNSIGNED) else 1)):
             return 0
     raise DTypeError(f"{where}: the number {x} does not fit in {dtype_object(dtype)}; choose a wider dtype")
 
@@ -143,11 +164,12 @@ cdef object factor_of_type(object factor, int dtype, str where, str name):
 
 
 cdef inline int64_t most_integer(int dtype) noexcept:
-    return 255 if dtype == UINT8 else <int64_t>((<uint64_t>1 << (8 * item_size[dtype] - 1)) - 1)
+    """The largest number of an integer type, but for uint64, whose int64 does not hold."""
+    return <int64_t>((<uint64_t>1 << (8 * item_size[dtype] - (0 if is_in(dtype, UNSIGNED) else 1))) - 1)
 
 
 cdef inline int64_t least_integer(int dtype) noexcept:
-    return 0 if dtype == UINT8 else -most_integer(dtype) - 1
+    return 0 if is_in(dtype, UNSIGNED) else -most_integer(dtype) - 1
 
 
 # ---------------------------------------------------------------- types
@@ -160,17 +182,22 @@ cdef int check_dtype(str where, TensorBase x, int types) except -1:
     return 0
 
 
-cdef inline int promote(int a, int b) noexcept:
-    return b if a == NO_DTYPE else a if b == NO_DTYPE else promotion[a][b]
+cdef inline int promote(int a, int b) except -1:
+    return b if a == NO_DTYPE else a if b == NO_DTYPE else common_dtype(a, b)
 
 
-cdef inline int combine(int higher, int lower) noexcept:
+cdef inline int combine(int higher, int lower) except -1:
     """`lower` counts only if its category (bool < integer < floating < complex) is higher."""
     if higher == NO_DTYPE:
         return lower
     if lower == NO_DTYPE or category[lower] <= category[higher]:
         return higher
-    return promotion[higher][lower]
+    return raised_category(higher, lower)
+
+
+cdef int raised_category(int higher, int lower) except -1:
+    """A floating type keeps its digits when it becomes complex: float16 and a complex128 number are complex32."""
+    return complex_dtype(higher) if is_in(lower, COMPLEX) and is_in(higher, FLOATING) else common_dtype(higher, lower)
 
 
 cdef int promoted_dtype(PyObject** operands, int n, str where) except -1:

@@ -19,8 +19,8 @@ from tensorlab._core.dispatch.operands cimport (
 )
 from tensorlab._core.dispatch.out_argument cimport check_out_dtype, other_device, resize_out
 from tensorlab._core.dtypes cimport (
-    BOOL, INEXACT, INT64, MAX_ITEMSIZE, default_float, dtype_object, is_in, item_size, kernel_dtype,
-    real_dtype
+    BOOL, FLOAT32, FLOAT8, INEXACT, INT64, MAX_ITEMSIZE, UINT64, default_float, dtype_object, is_in,
+    item_size, kernel_dtype, real_dtype
 )
 from tensorlab._core.layout cimport MAX_NDIM, is_canonical, may_have_internal_overlap, shape_text, ssize
 from tensorlab._core.loops.conversion cimport check_convertible
@@ -42,11 +42,14 @@ cdef enum:
 
 cdef int resolve(Op op, int promoted, int* compute, int* result) except -1:
     """From the promoted type: the type to compute in, and the type of the result."""
-    if op.dtype_rule == INT_TO_FLOAT and not is_in(promoted, INEXACT):
+    if op.dtype_rule == INT_TO_FLOAT and not is_in(promoted, INEXACT | FLOAT8):
         promoted = default_float()
     compute[0] = kernel_dtype(promoted)
     result[0] = written_dtype(op, promoted)
     if op.loops[compute[0]] == NULL:
+        if op.takes_float8 and is_in(promoted, FLOAT8):
+            compute[0] = FLOAT32
+            return 0
         raise UnsupportedDType(f"{op.name}: not implemented for {dtype_object(promoted)}; "
                                f"{way_out(dtype_object(promoted))} first")
     return 0
@@ -130,7 +133,7 @@ cdef int check_numbers(Op op, PyObject** operands, int n, int dtype) except -1:
         return 0
     for k in range(n):
         if not isinstance(<object>operands[k], TensorBase):
-            check_fits(<object>operands[k], INT64 if op.is_modular else dtype, op.name)
+            check_fits(<object>operands[k], INT64 if op.is_modular and dtype != UINT64 else dtype, op.name)
     return 0
 
 

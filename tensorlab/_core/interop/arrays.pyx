@@ -11,7 +11,9 @@ from cpython.ref cimport Py_INCREF
 from tensorlab._core.state.devices cimport ON_CPU, SHELL, device_name
 from tensorlab._core.dispatch.dispatch cimport run_2
 from tensorlab._core.dispatch.op cimport Op
-from tensorlab._core.dtypes cimport BFLOAT16, INT64, NO_DTYPE, NUM_DTYPES, dtype_object, item_size
+from tensorlab._core.dtypes cimport (
+    BFLOAT16, COMPLEX32, FLOAT8, INT64, NO_DTYPE, NUM_DTYPES, UINT64, dtype_object, is_in, item_size
+)
 from tensorlab._core.graph.graph cimport should_record
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.state.modes cimport active_layers
@@ -36,7 +38,8 @@ cnp.import_array()
 cdef int[NUM_DTYPES] NUMPY_TYPES
 cdef int code
 for code in range(NUM_DTYPES):
-    NUMPY_TYPES[code] = -1 if code == BFLOAT16 else get_dtype(dtype_object(code).name).num
+    NUMPY_TYPES[code] = (-1 if is_in(code, FLOAT8 | 1 << BFLOAT16 | 1 << COMPLEX32)
+                         else get_dtype(dtype_object(code).name).num)
 
 
 # ---------------------------------------------------------------- lending memory
@@ -75,7 +78,7 @@ def numpy(TensorBase x not None, *, bint force=False):
     RuntimeError
         If the tensor requires grad and grad mode is on (unless `force`, which detaches): autograd cannot see what NumPy writes.
     TypeError
-        For bfloat16, which NumPy does not have.
+        For bfloat16, complex32 and the floating types of 8 bits, which NumPy does not have.
 
     Examples
     --------
@@ -145,12 +148,12 @@ cdef TensorBase share_array(object given, bint strict):
     array = given
     ndim = cnp.PyArray_NDIM(array)
     for i in range(NUM_DTYPES):
-        if NUMPY_TYPES[i] == cnp.PyArray_TYPE(array) or (
-                i == INT64 and cnp.PyArray_TYPE(array) == cnp.NPY_LONGLONG and cnp.PyArray_ITEMSIZE(array) == 8):
+        if NUMPY_TYPES[i] == cnp.PyArray_TYPE(array) or (cnp.PyArray_ITEMSIZE(array) == 8 and cnp.PyArray_TYPE(array) == (
+                cnp.NPY_LONGLONG if i == INT64 else cnp.NPY_ULONGLONG if i == UINT64 else -1)):
             dtype = i
     if dtype == NO_DTYPE:
-        raise TypeError(f"from_numpy: tensorlab has no type for a NumPy array of {array.dtype}; supported are bool, uint8, "
-                        f"int8, int16, int32, int64, float16, float32, float64")
+        raise TypeError(f"from_numpy: tensorlab has no type for a NumPy array of {array.dtype}; supported are bool, "
+                        f"integers of 8 to 64 bits, float16, float32, float64, complex64 and complex128")
     if ndim > MAX_NDIM:
         raise ShapeError(f"from_numpy: {ndim} dimensions, at most {MAX_NDIM} are supported")
     if not cnp.PyArray_ISNOTSWAPPED(array):

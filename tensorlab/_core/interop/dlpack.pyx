@@ -21,8 +21,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 
 from tensorlab._core.dtypes cimport (
-    BFLOAT16, BOOL, COMPLEX, FLOATING, MAX_ITEMSIZE, NUM_DTYPES, UNSIGNED, default_float,
-    dtype_object, is_in, item_size
+    BFLOAT16, BOOL, COMPLEX, FLOAT8, FLOAT8_E4M3FN, FLOAT8_E4M3FNUZ, FLOAT8_E5M2, FLOAT8_E5M2FNUZ,
+    FLOAT8_E8M0FNU, FLOATING, MAX_ITEMSIZE, NUM_DTYPES, UNSIGNED, default_float, dtype_object, is_in,
+    item_size
 )
 from tensorlab._core.graph.graph cimport needs_grad
 from tensorlab._core.interop.arrays cimport note_lending
@@ -90,8 +91,17 @@ cdef class Loan:
             self.storage.exports -= 1
 
 
+cdef int[NUM_DTYPES] FLOAT8_KINDS
+FLOAT8_KINDS[FLOAT8_E4M3FN] = 10
+FLOAT8_KINDS[FLOAT8_E4M3FNUZ] = 11
+FLOAT8_KINDS[FLOAT8_E5M2] = 12
+FLOAT8_KINDS[FLOAT8_E5M2FNUZ] = 13
+FLOAT8_KINDS[FLOAT8_E8M0FNU] = 14
+
 cdef int kind_of(int dtype) noexcept:
     """DLPack's name of a type, together with the number of bits."""
+    if is_in(dtype, FLOAT8):
+        return FLOAT8_KINDS[dtype]
     return (DL_BOOL if dtype == BOOL else DL_BFLOAT if dtype == BFLOAT16 else DL_UINT if is_in(dtype, UNSIGNED)
             else DL_FLOAT if is_in(dtype, FLOATING) else DL_COMPLEX if is_in(dtype, COMPLEX) else DL_INT)
 

@@ -3,22 +3,24 @@
 A value that leaves a tensor is read by an op, so that layers see it: `item`, `truth`, `tolist` and `sizes`, the *value reads*.
 What comes after depends on that value, and a recorder can't know how. While no layer is active the memory is read at once.
 """
+from cpython.complex cimport PyComplex_Check, PyComplex_FromDoubles
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.float cimport PyFloat_Check, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_Check, PyLong_CheckExact
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 
 from tensorlab._core.dispatch.dispatch cimport run_1, run_3
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport as_number, check_fits, number_dtype, write_number
 from tensorlab._core.dtypes cimport (
-    BOOL, BOOLEAN, COMPLEX128, COMPLEX64, FLOAT32, FLOAT64, HALF, INT16, INT32, INT64, INT8,
-    INTEGRAL, NO_DTYPE, UINT8, complex128, complex64, default_float, dtype_code, dtype_object, is_in, item_size, promotion
+    ANY_INTEGRAL, BOOL, BOOLEAN, COMPLEX, COMPLEX128, FLOAT32, FLOAT64, INT16, INT32, INT64, INT8,
+    NO_DTYPE, UINT16, UINT32, UINT64, UINT8, common_dtype, default_float, dtype_code, dtype_object,
+    is_in, item_size
 )
 from tensorlab._core.graph.graph cimport needs_grad
 from tensorlab._core.interop.arrays cimport is_ndarray, note_lending, tensor_over
 from tensorlab._core.layout cimport MAX_NDIM, ssize
-from tensorlab._core.loops.conversion cimport check_convertible, convert
+from tensorlab._core.loops.conversion cimport convert
 from tensorlab._core.loops.iterator cimport copy_as, moved
 from tensorlab._core.state.devices cimport ON_CPU
 from tensorlab._core.state.modes cimport active_layers, thread_state
@@ -38,6 +40,7 @@ from tensorlab.errors import DTypeError, ShapeError
 # ---------------------------------------------------------------- single elements
 cdef object read_element(const void* address, int dtype):
     """One element as a Python bool, int, float or complex."""
+    cdef double[2] parts
     if dtype == FLOAT32:
         return <double>(<float*>address)[0]
     if dtype == FLOAT64:
@@ -54,16 +57,21 @@ cdef object read_element(const void* address, int dtype):
         return (<int16_t*>address)[0]
     if dtype == INT32:
         return (<int32_t*>address)[0]
-    if dtype == COMPLEX64:
-        return <complex128>(<complex64*>address)[0]
-    if dtype == COMPLEX128:
-        return (<complex128*>address)[0]
-    return read_half(address, dtype)
+    if is_in(dtype, COMPLEX):
+        convert(parts, COMPLEX128, 1, address, dtype, 1, 1)
+        return PyComplex_FromDoubles(parts[0], parts[1])
+    if dtype == UINT64:
+        return (<uint64_t*>address)[0]
+    return read_converted(address, dtype)
 
 
-cdef object read_half(const void* address, int dtype):
+cdef object read_converted(const void* address, int dtype):
+    """One element of a type that is read by way of another."""
     cdef float x
-    check_convertible(FLOAT32, dtype)
+    cdef int64_t n
+    if dtype == UINT16 or dtype == UINT32:
+        convert(&n, INT64, 1, address, dtype, 1, 1)
+        return n
     convert(&x, FLOAT32, 1, address, dtype, 1, 1)
     return <double>x
 
@@ -141,7 +149,7 @@ def as_bool(TensorBase x not None):
 
 def as_int(TensorBase x not None):
     """`int(x)`, for a tensor of one element; else ValueError."""
-    return int(only_element(x, "int"))
+    return int(real_element(x, "int"))
 
 
 cdef int warn_of_lost_history(TensorBase x, str where) except -1:
@@ -154,7 +162,7 @@ cdef int warn_of_lost_history(TensorBase x, str where) except -1:
 def as_float(TensorBase x not None):
     """`float(x)`, for a tensor of one element; else ValueError."""
     warn_of_lost_history(x, "float")
-    return float(only_element(x, "float"))
+    return float(real_element(x, "float"))
 
 
 def as_complex(TensorBase x not None):
@@ -165,7 +173,7 @@ def as_complex(TensorBase x not None):
 
 def as_index(TensorBase x not None):
     """What `items[x]` and `range(x)` use: the value of a tensor of one integer; else TypeError."""
-    if x.numel_ != 1 or not is_in(x.dtype_, BOOLEAN | INTEGRAL):
+    if x.numel_ != 1 or not is_in(x.dtype_, BOOLEAN | ANY_INTEGRAL):
         raise TypeError(f"index: a tensor of shape {tuple(x.shape)} and {dtype_object(x.dtype_)} is no index; it must hold "
                         f"one integer")
     return int(value_of(x))
@@ -176,6 +184,16 @@ cdef object only_element(TensorBase x, str where):
         raise ValueError(f"{where}: a tensor of shape {tuple(x.shape)} has {x.numel_} elements; only one can become a Python "
                          f"number")
     return value_of(x)
+
+
+cdef object real_element(TensorBase x, str where):
+    """The only element, where a real number is wanted: a complex one must be real."""
+    value = only_element(x, where)
+    if not PyComplex_Check(value):
+        return value
+    if value.imag != 0:
+        raise DTypeError(f"{where}: {value} has an imaginary part, which would be lost; take .real or .abs()")
+    return value.real
 
 
 def tolist(TensorBase x not None):
@@ -279,7 +297,7 @@ cdef int scan(object data, int depth, int ndim, const ssize* sizes, int* dtype, 
     if not (PyFloat_CheckExact(data) or PyLong_CheckExact(data) or isinstance(data, (list, tuple))):
         found = own_dtype(data)
         if found != NO_DTYPE:
-            dtype[0] = found if dtype[0] == NO_DTYPE else promotion[dtype[0]][found]
+            dtype[0] = found if dtype[0] == NO_DTYPE else common_dtype(dtype[0], found)
             dtype = &of_values
         if depth == ndim and is_one_element(data):
             return 0
@@ -292,7 +310,7 @@ cdef int scan(object data, int depth, int ndim, const ssize* sizes, int* dtype, 
             raise (DTypeError if infers and not isinstance(data, str) else TypeError)(
                 f"tensor: cannot make elements of {type(data).__name__}; give numbers, sequences of numbers, tensors or arrays")
         found = number_dtype(number)
-        dtype[0] = found if dtype[0] == NO_DTYPE else promotion[dtype[0]][found]
+        dtype[0] = found if dtype[0] == NO_DTYPE else common_dtype(dtype[0], found)
         return 0
     if not isinstance(data, (list, tuple)):
         raise pointed(TypeError(f"tensor: a sequence of length {sizes[depth]} is expected at depth {depth}, as in the first row, "
@@ -309,7 +327,6 @@ cdef char* store(object data, int dtype, char* to, char* end) except NULL:
     """Write nested sequences element by element; returns the address after the last. A sequence may run Python code when it is
     read, and be longer than when it was scanned: nothing is written from `end` on."""
     cdef object one
-    cdef float x
     cdef int overflow
     if isinstance(data, (list, tuple)):
         for one in data:
@@ -317,17 +334,15 @@ cdef char* store(object data, int dtype, char* to, char* end) except NULL:
         return to
     if to >= end:
         raise ValueError("tensor: a sequence has become longer while it was read")
-    if is_in(dtype, HALF):
-        x = data
-        convert(to, dtype, 1, &x, FLOAT32, 1, 1)
-    else:
-        if PyLong_Check(data) and is_in(dtype, INTEGRAL):
-            PyLong_AsLongLongAndOverflow(data, &overflow)
-            if overflow:
-                raise ValueError(f"tensor: the number {data} does not fit in 64 bits; give dtype=tensorlab.float64 for one that "
-                                 f"is near it")
-        check_fits(data, dtype, "tensor")
-        write_number(data, dtype, to)
+    if PyLong_Check(data) and is_in(dtype, ANY_INTEGRAL) and dtype != UINT64:
+        PyLong_AsLongLongAndOverflow(data, &overflow)
+        if overflow:
+            raise ValueError(f"tensor: the number {data} does not fit in 64 bits; give dtype=tensorlab.float64 for one that "
+                             f"is near it")
+    if dtype == UINT64 and PyLong_Check(data) and data < 0:
+        raise OverflowError(f"tensor: the number {data} is negative, which uint64 can't hold; give dtype=tensorlab.int64")
+    check_fits(data, dtype, "tensor")
+    write_number(data, dtype, to)
     return to + item_size[dtype]
 
 

@@ -19,7 +19,8 @@ differ: the second one makes a float expression double.
 An expression may depend on the type. Then `scalar` is a dict whose keys are types (float32), kinds of
 them (bool, integer, floating, complex), and unions of kinds (WIDER, below). The most special one
 counts, and a type that none of them covers is not implemented. A text alone is for all types that have
-an order, or for the floating ones where the op's dtype rule is "floating".
+an order, or for the floating ones where the op's dtype rule is "floating". What is for whole numbers, numbers
+or any types does the same to the bits of an integer with and without a sign, so uint64 has int64's loop there.
 
 This file imports nothing of tensorlab, because setup.py reads it before there is a tensorlab.
 """
@@ -31,7 +32,8 @@ import os
 import re
 from typing import NamedTuple
 
-# The types that ops calculate in, in the order of their codes (dtypes.pxd). Half types go through float32.
+# The types that ops calculate in, in the order of their codes (dtypes.pxd). Half types go through float32, and others
+# without loops through wider types, too.
 C_TYPES = {
     "bool": "uint8_t",
     "uint8": "uint8_t",
@@ -45,6 +47,12 @@ C_TYPES = {
     "float64": "double",
     "complex64": "float _Complex",
     "complex128": "double _Complex",
+    **dict.fromkeys(["uint16", "uint32"]),
+    "uint64": "uint64_t",
+    **dict.fromkeys(
+        [f"float8_{kind}" for kind in ("e4m3fn", "e5m2", "e4m3fnuz", "e5m2fnuz", "e8m0fnu")]
+    ),
+    "complex32": None,
 }
 PARTS = {"complex64": "float", "complex128": "double"}
 CODES = {dtype: code for code, dtype in enumerate(C_TYPES)}
@@ -80,8 +88,13 @@ def expression_of(scalar, dtype):
     """Return the expression for a type out of an op's `scalar`, or None if there is none."""
     if not isinstance(scalar, dict):
         return None if kind_of(dtype) == "complex" else scalar
+    return scalar.get(key_of(scalar, dtype))
+
+
+def key_of(scalar, dtype):
+    """Return the most special key of a dict of expressions that covers a type, or None."""
     kinds = (dtype, kind_of(dtype), *WIDER[kind_of(dtype)])
-    return next((scalar[key] for key in kinds if key in scalar), None)
+    return next((key for key in kinds if key in scalar), None)
 
 
 def spelled(template, dtype, operands):
@@ -248,7 +261,9 @@ def loop_body(expression, dtype, parameters):
 
 
 def loop_type(op, dtype):
-    """Return the type whose loop serves a type as well: a bool is a byte."""
+    """Return the type whose loop serves a type as well: a bool is a byte, and without its sign int64 is uint64."""
+    if dtype == "uint64" and isinstance(op.scalar, dict):
+        return "int64" if key_of(op.scalar, dtype) in ("whole", "number", "any") else dtype
     is_byte = dtype == "bool" and op.expression("bool") == op.expression("uint8")
     return "uint8" if is_byte else dtype
 

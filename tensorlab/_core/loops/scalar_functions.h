@@ -130,7 +130,7 @@ T left_shift#(T x, T y) {
 
 /* Shifted by too much, only the sign remains. */
 T right_shift#(T x, T y) {
-    if ((T)-1 > 0) return y < 8 ? (T)(x >> y) : 0;
+    if ((T)-1 > 0) return y < 8 * (int)sizeof(T) ? (T)(x >> y) : 0;
     return (T)(x >> (y >= 0 && y < 8 * (int)sizeof(T) ? y : 8 * (int)sizeof(T) - 1));
 }
 

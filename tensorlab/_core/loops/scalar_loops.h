@@ -15,7 +15,7 @@
    type. */
 typedef struct {
     const char *name;
-    void *loops[16];
+    void *loops[24];
 } NamedLoops;
 
 /* Before a loop: no element of the result is read after it was written. `out` is another row than the operands, or

@@ -13,6 +13,7 @@ from tensorlab._core.loops.scalar import C_TYPES
 STORED = {**C_TYPES, "float16": "uint16_t", "bfloat16": "uint16_t"}
 HALF_NAMES = {"float16": "half", "bfloat16": "bfloat"}
 INTEGER_BITS = {"uint8": 8, "int8": 8, "int16": 16, "int32": 32, "int64": 64}
+IN_KERNELS = {*INTEGER_BITS, *HALF_NAMES, "bool", "float32", "float64"}
 
 
 def kernel_dtype(dtype):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tensorlab._core.dispatch.facets import Facet
 from tensorlab._core.dispatch.op import REGISTRY
 from tensorlab.compiler.joint.interpreter import facet_of
-from tensorlab.compiler.lowering.c_types import is_floating, kernel_dtype
+from tensorlab.compiler.lowering.c_types import IN_KERNELS, is_floating, kernel_dtype
 from tensorlab.compiler.lowering.index_maps import NoMap
 from tensorlab.compiler.lowering.parts import parts_of
 from tensorlab.compiler.passes.decomposition import decomposition
@@ -81,9 +81,11 @@ def dims_of(node):
 def reduction_of(node):
     """Describe the reduction that a node is; None if it is none, or of a kind that no kernel does."""
     how = facet_of(node, fold)
-    if how is None or node.args[0].meta["val"].is_complex() or node.meta["val"].is_complex():
+    if how is None:
         return None
     dtype = node.meta["val"].dtype.name
+    if not {dtype, node.args[0].meta["val"].dtype.name} <= IN_KERNELS:
+        return None
     if how in (ANY, ALL, COUNT):
         dtype = "bool"
     elif how in (SUM, MEAN, PRODUCT) and not is_floating(dtype):

@@ -21,6 +21,7 @@ from tensorlab._core.loops.scalar import (
 from tensorlab.compiler.joint.interpreter import facet_of, fill_value
 from tensorlab.compiler.lowering import index_maps
 from tensorlab.compiler.lowering.c_types import (
+    IN_KERNELS,
     c_type,
     converted,
     is_floating,
@@ -63,15 +64,15 @@ def copies(node):
     return facet_of(node, is_copy)
 
 
-def has_complex(node):
-    """Say whether complex numbers go in or come out: those are left to the ops, as kernels have no such types."""
-    numbers = (node, *(one for one in node.args if is_value(one)))
-    return any(getattr(one.meta.get("val"), "is_complex", bool)() for one in numbers)
+def is_of_other_types(node):
+    """Say whether numbers of types that kernels don't have, such as complex ones, go in or come out."""
+    values = [one.meta.get("val") for one in (node, *(one for one in node.args if is_value(one)))]
+    return any(one.dtype.name not in IN_KERNELS for one in values if hasattr(one, "dtype"))
 
 
 def has_expression(node):
     """Say whether a node is a pointwise op, or a copy, that a kernel can compute."""
-    if has_complex(node):
+    if is_of_other_types(node):
         return False
     if copies(node):
         return stays_in_memory(node)

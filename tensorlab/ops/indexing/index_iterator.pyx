@@ -15,8 +15,9 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from libc.string cimport memcpy
 
 from tensorlab._core.dtypes cimport (
-    BOOL, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, HALF, INT16, INT32, INT64, INT8, MAX_ITEMSIZE, NUM_DTYPES, UINT8, complex64,
-    complex128, is_in, item_size, refuse_loop, two_words, word
+    BOOL, COMPLEX128, COMPLEX32, COMPLEX64, FLOAT32, FLOAT64, HALF, INT16, INT32, INT64, INT8,
+    MAX_ITEMSIZE, NUM_DTYPES, UINT16, UINT32, UINT64, UINT8, complex128, complex64, is_in, item_size,
+    kernel_dtype, refuse_loop, two_words, word
 )
 from tensorlab._core.layout cimport extent, is_dense, ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
@@ -111,17 +112,18 @@ add_loops[FLOAT32] = <index_loop>add_loop[float]
 add_loops[FLOAT64] = <index_loop>add_loop[double]
 add_loops[COMPLEX64] = <index_loop>add_loop[complex64]
 add_loops[COMPLEX128] = <index_loop>add_loop[complex128]
+add_loops[UINT16], add_loops[UINT32], add_loops[UINT64] = add_loops[INT16], add_loops[INT32], add_loops[INT64]     # the same bits
 
 
 # ---------------------------------------------------------------- half types
 cdef bint must_be_widened(int mode, TensorBase x) noexcept:
     """Would elements of a half type be added up? In bfloat16, a sum of ones gets no further than 256, as 257 has nine bits."""
-    return mode == ADD and is_in(x.dtype_, HALF)
+    return mode == ADD and is_in(x.dtype_, HALF | 1 << COMPLEX32)
 
 
 cdef TensorBase widened(TensorBase x):
-    """x in float32, in memory of its own: sums of a half type are rounded once, when all has been added."""
-    cdef TensorBase wide = empty_beside(x, FLOAT32, x.ndim_, x.sizes)
+    """x in float32 (or complex64), in memory of its own: sums of a half type are rounded once, when everything has been added."""
+    cdef TensorBase wide = empty_beside(x, kernel_dtype(x.dtype_), x.ndim_, x.sizes)
     copy_into(wide, x)
     return wide
 

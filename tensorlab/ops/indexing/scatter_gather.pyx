@@ -8,8 +8,8 @@ and an index out of range must not reach memory. The comparison costs next to no
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
 from tensorlab._core.dtypes cimport (
-    BOOL, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT16, INT32, INT64, INT8,
-    MAX_ITEMSIZE, NUM_DTYPES, UINT8, complex64, complex128, item_size, refuse_loop, two_words, word
+    BOOL, COMPLEX128, COMPLEX64, FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, MAX_ITEMSIZE, NUM_DTYPES,
+    UINT16, UINT32, UINT64, UINT8, complex128, complex64, item_size, refuse_loop, two_words, word
 )
 from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_as, copy_into
@@ -122,6 +122,7 @@ add_loops[FLOAT32] = <scatter_gather_loop>add_loop[float]
 add_loops[FLOAT64] = <scatter_gather_loop>add_loop[double]
 add_loops[COMPLEX64] = <scatter_gather_loop>add_loop[complex64]
 add_loops[COMPLEX128] = <scatter_gather_loop>add_loop[complex128]
+add_loops[UINT16], add_loops[UINT32], add_loops[UINT64] = add_loops[INT16], add_loops[INT32], add_loops[INT64]     # the same bits
 
 
 cdef scatter_gather_loop[MAX_ITEMSIZE + 1] gather_loops, scatter_loops     # by the size of an element

@@ -14,7 +14,7 @@ from tensorlab._core.dispatch.op cimport Op, inplace_op
 from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dispatch.out_argument cimport NO_PARTIAL_OVERLAP, OTHERS_APART, store_out
 from tensorlab._core.dtypes cimport (
-    BOOL, COMPLEX128, COMPLEX64, FLOAT32, FLOAT64, FLOATING, INT16, INT32, INT64, INT8,
+    BOOL, COMPLEX, COMPLEX128, COMPLEX64, FLOAT32, FLOAT64, FLOATING, INT16, INT32, INT64, INT8,
     NUM_DTYPES, ORDERED, UINT8, complex128, complex64, dtype_object, inexact, is_in,
     kernel_dtype, summand
 )
@@ -229,8 +229,7 @@ def scatter_reduce_infer(TensorBase x, dim, TensorBase index, TensorBase src, re
     cdef int d = dim_of(dim, x, "scatter_reduce")
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(f"scatter_reduce: reduce must be 'sum', 'prod', 'mean', 'amax' or 'amin', not {reduce!r}")
-    if reduce in ("amax", "amin"):
-        check_dtype("scatter_reduce", x, ORDERED)
+    check_dtype("scatter_reduce", x, ORDERED if reduce in ("amax", "amin") else ORDERED | COMPLEX)
     check_source(x, check_index(x, d, index, "scatter_reduce"), src, "scatter_reduce")
     return result_beside(x, x.dtype_, x.ndim_, x.sizes)
 

@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t
 
 from tensorlab._core.dispatch.layers cimport has_keys
 from tensorlab._core.dtypes cimport (
-    COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, HALF, INEXACT, is_in, item_size
+    COMPLEX32, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, HALF, INEXACT, is_in, item_size
 )
 from tensorlab._core.graph.graph cimport should_record
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, shape_text, ssize
@@ -38,7 +38,7 @@ cdef int check_numbers(str where, TensorBase x, str name="A") except -1:
     if not is_in(x.dtype_, INEXACT):
         raise UnsupportedDType(f"{where}: {name} is of {x.dtype}; expected a floating or complex type, so convert it with "
                                f".to() first")
-    if is_in(x.dtype_, HALF):
+    if is_in(x.dtype_, HALF | 1 << COMPLEX32):
         raise UnsupportedDType(f"{where}: {name} is of {x.dtype}, in which too few digits are left to work with; "
                                f"convert it with .float() first")
     return 0

@@ -215,7 +215,7 @@ def sub_operator_(TensorBase x not None, y):
 # ---------------------------------------------------------------- mul
 cdef Op MUL = Op("mul(Tensor x, Tensor y) -> Tensor", aten="mul.Tensor", dtype="promote",
                  scalar={"bool": "x & y", "number": "x * y"}, is_modular=True,
-                 takes_numbers_only=True)
+                 takes_float8=True, takes_numbers_only=True)
 
 @MUL.derivative("x")
 def mul_derivative_x(grad, y):

@@ -19,7 +19,7 @@ cdef extern from "comparison_loops.h":      # made from the expressions below: _
 
 # ---------------------------------------------------------------- eq
 cdef Op EQ = Op("eq(Tensor x, Tensor y) -> Tensor",
-                aten="eq.Tensor", dtype="compare", scalar={"any": "x == y"})
+                aten="eq.Tensor", dtype="compare", scalar={"any": "x == y"}, takes_float8=True)
 
 def eq(TensorBase input not None, other, *, out=None):
     """Is each element of `input` equal to that of `other`? `input == other`; broadcast, with a result of bools.
@@ -39,7 +39,7 @@ def eq_operator(TensorBase x not None, y):
 
 # ---------------------------------------------------------------- ne
 cdef Op NE = Op("ne(Tensor x, Tensor y) -> Tensor",
-                aten="ne.Tensor", dtype="compare", scalar={"any": "x != y"})
+                aten="ne.Tensor", dtype="compare", scalar={"any": "x != y"}, takes_float8=True)
 
 def ne(TensorBase input not None, other, *, out=None):
     """Is each element of `input` different from that of `other`? `input != other`; broadcast, with a result of bools.
@@ -139,7 +139,7 @@ def ge_operator(TensorBase x not None, y):
 
 # ---------------------------------------------------------------- isnan
 cdef Op ISNAN = Op("isnan(Tensor x) -> Tensor", dtype="compare",
-                   scalar={"inexact": "x != x", "any": "0"})
+                   scalar={"inexact": "x != x", "any": "0"}, takes_float8=True)
 
 def isnan(TensorBase input not None):
     """Is each element nan?
@@ -155,7 +155,7 @@ def isnan(TensorBase input not None):
 cdef Op ISINF = Op("isinf(Tensor x) -> Tensor", dtype="compare",
                    scalar={"floating": "(x == INFINITY) | (x == -INFINITY)",
                            "complex": "isinf(creal@(x)) | isinf(cimag@(x))",
-                           "any": "0"})
+                           "any": "0"}, takes_float8=True)
 
 def isinf(TensorBase input not None):
     """Is each element inf or -inf?
@@ -171,7 +171,7 @@ def isinf(TensorBase input not None):
 cdef Op ISFINITE = Op("isfinite(Tensor x) -> Tensor", dtype="compare",
                       scalar={"floating": "(x < INFINITY) & (x > -INFINITY)",
                               "complex": "isfinite(creal@(x)) & isfinite(cimag@(x))",
-                              "any": "1"})
+                              "any": "1"}, takes_float8=True)
 
 def isfinite(TensorBase input not None):
     """Is each element neither inf nor nan?

@@ -3,12 +3,12 @@
 True division of integers gives the default floating type. The whole-number kinds keep the promoted type; there dividing
 an integer by zero has no answer, so the divisor is searched for zeros before anything is written.
 """
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch.dispatch cimport run_2, run_binary, run_binary_inplace, run_unary
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport is_operand
-from tensorlab._core.dtypes cimport BOOL, INT8, INT16, INT32, INT64, integer
+from tensorlab._core.dtypes cimport BOOL, integer, item_size
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy
 from tensorlab._core.state.devices cimport ON_CPU
@@ -134,16 +134,15 @@ cdef bint has_zero(integer* x, ssize n) noexcept nogil:
     return found
 
 cdef bint tensor_has_zero(TensorBase y):
-    """Is an element of an integer or bool tensor 0?"""
+    """Is an element of an integer or bool tensor 0? Then all its bits are, with a sign or without."""
     cdef TensorBase row = y if y.is_contiguous_ else contiguous_copy(y)
-    if y.dtype_ == INT64:
+    cdef int size = item_size[y.dtype_]
+    if size == 8:
         return has_zero(<int64_t*>memory_of(row), row.numel_)
-    if y.dtype_ == INT32:
+    if size == 4:
         return has_zero(<int32_t*>memory_of(row), row.numel_)
-    if y.dtype_ == INT16:
+    if size == 2:
         return has_zero(<int16_t*>memory_of(row), row.numel_)
-    if y.dtype_ == INT8:
-        return has_zero(<int8_t*>memory_of(row), row.numel_)
     return has_zero(<uint8_t*>memory_of(row), row.numel_)
 
 cdef int check_divisors(TensorBase y, str where) except -1:

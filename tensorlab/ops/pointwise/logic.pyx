@@ -2,7 +2,7 @@
 from tensorlab._core.dispatch.dispatch cimport run_binary, run_binary_inplace, run_unary
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport is_operand
-from tensorlab._core.dtypes cimport INEXACT, is_in
+from tensorlab._core.dtypes cimport FLOAT8, INEXACT, is_in
 from tensorlab._core.tensor cimport TensorBase
 
 from tensorlab.ops.pointwise.common import inplace_function
@@ -97,7 +97,7 @@ bitwise_not_ = inplace_function(BITWISE_NOT, bitwise_not)
 
 def bitwise_not_operator(TensorBase x not None):
     """`~x`"""
-    if is_in(x.dtype_, INEXACT):
+    if is_in(x.dtype_, INEXACT | FLOAT8):
         raise TypeError(f"bitwise_not: ~ is for integers and bools, not for {x.dtype}; did you mean -x or 1 - x?")
     return run_unary(BITWISE_NOT, x)
 

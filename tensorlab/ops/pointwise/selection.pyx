@@ -4,7 +4,7 @@ from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport as_number, check_fits, is_operand
 from tensorlab._core.dispatch.recording cimport OpNode, end_record_inplace
 from tensorlab._core.dtypes cimport (
-    BOOL, COMPLEX, FLOATING, NUM_DTYPES, UINT8, dtype_object, is_in, real_dtype
+    ANY_FLOATING, BOOL, COMPLEX, NUM_DTYPES, UINT8, dtype_object, is_in, real_dtype
 )
 from tensorlab._core.graph.graph cimport should_record
 from tensorlab._core.tensor cimport TensorBase
@@ -25,7 +25,8 @@ cdef extern from "selection_loops.h":       # made from the expressions below: _
 # A bool promotes to every type, so the condition does not change the type of the result.
 cdef Op WHERE = Op("where(Tensor condition, Tensor x, Tensor y) -> Tensor",
                    aten="where.self", dtype="promote",
-                   scalar={"any": "condition ? x : y"}, wraps_numbers=True, exact_out=True)
+                   scalar={"any": "condition ? x : y"}, wraps_numbers=True, exact_out=True,
+                   takes_float8=True)
 
 @WHERE.derivative("x")
 def where_derivative_x(grad, condition):
@@ -77,7 +78,7 @@ def where_method(TensorBase self not None, TensorBase condition not None, other)
 # ---------------------------------------------------------------- masked_fill
 cdef Op MASKED_FILL = Op("masked_fill(Tensor x, Tensor mask, Tensor value) -> Tensor",
                          aten="masked_fill.Tensor", dtype="promote",
-                         scalar={"any": "mask ? value : x"})
+                         scalar={"any": "mask ? value : x"}, takes_float8=True)
 
 @MASKED_FILL.derivative("x")
 def masked_fill_derivative_x(grad, mask):
@@ -90,7 +91,7 @@ def masked_fill_derivative_value(grad, mask):
 cdef double[NUM_DTYPES] LARGEST             # the largest finite number of each floating type
 cdef int code
 for code in range(NUM_DTYPES):
-    LARGEST[code] = finfo(dtype_object(code)).max if is_in(code, FLOATING) else 0
+    LARGEST[code] = finfo(dtype_object(code)).max if is_in(code, ANY_FLOATING) else 0
 
 cdef object checked_value(str where, TensorBase x, object mask, object value):
     """The value in the type of x, so that it does not change the type of the result."""
@@ -120,7 +121,7 @@ cdef object fitting_number(str where, object value, TensorBase x):
     cdef double most = LARGEST[real_dtype(x.dtype_)]
     if x.dtype_ == BOOL:
         return bool(value)
-    if is_in(x.dtype_, FLOATING):
+    if is_in(x.dtype_, ANY_FLOATING):
         if isinstance(value, complex):
             raise DTypeError(f"{where}: {x.dtype} can't hold the complex number {value}; convert input with .cfloat() first")
         check_part(where, value, value, most, x)

@@ -21,7 +21,7 @@ cdef Op ABS = Op("abs(Tensor x) -> Tensor", dtype="real",
                  scalar={"floating": "fabs@(x)",
                          "integer": "x < 0 ? -x : x",
                          "complex": "cabs@(x)"},
-                 exact_out=True)
+                 exact_out=True, takes_float8=True)
 
 @ABS.derivative("x")
 def abs_derivative(grad, x):
