@@ -18,6 +18,15 @@ CODES = {  # what the header of a file says
     "BF16": "bfloat16",
     "F32": "float32",
     "F64": "float64",
+    "U16": "uint16",
+    "U32": "uint32",
+    "U64": "uint64",
+    "F8_E4M3": "float8_e4m3fn",
+    "F8_E5M2": "float8_e5m2",
+    "F8_E4M3FNUZ": "float8_e4m3fnuz",
+    "F8_E5M2FNUZ": "float8_e5m2fnuz",
+    "F8_E8M0": "float8_e8m0fnu",
+    "C64": "complex64",
 }
 DTYPE_OF_CODE = {code: BY_NAME[name] for code, name in CODES.items()}
 

@@ -41,21 +41,13 @@ STORAGES = {  # the class that a file names for the bytes of a dtype
     "ComplexFloatStorage": "complex64",
     "ComplexDoubleStorage": "complex128",
 }
-AS_REAL = "save torch.view_as_real(x), which has a last dimension of two"
 AS_FLOAT = "save x.dequantize()"
-AS_OTHER = "save x.to() of another dtype"
 NOT_HERE = {  # names for what PyTorch has and there is not here: what it is, and what to do in PyTorch
-    "torch.complex32": ("complex32 numbers", AS_REAL),
     "torch.QInt8Storage": ("qint8 numbers", AS_FLOAT),
     "torch.QUInt8Storage": ("quint8 numbers", AS_FLOAT),
     "torch.QInt32Storage": ("qint32 numbers", AS_FLOAT),
     **{f"torch.{kind}": (f"{kind} numbers", AS_FLOAT) for kind in ("qint8", "quint8", "qint32")},
     "torch._utils._rebuild_qtensor": ("quantized numbers", AS_FLOAT),
-    **{f"torch.uint{bits}": (f"uint{bits} numbers", AS_OTHER) for bits in (16, 32, 64)},
-    "torch._utils._rebuild_tensor_v3": (
-        "numbers of a type such as complex32, uint16 or float8",
-        AS_OTHER,
-    ),
     "torch._utils._rebuild_nested_tensor": (
         "nested tensors of the strided layout",
         "save x.unbind(), or make them with layout=torch.jagged",
@@ -89,6 +81,11 @@ def rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks, metad
     data, dtype = storage
     x = tensor_over(data, dtype, offset, tuple(size), tuple(stride))
     return x.requires_grad_(requires_grad) if requires_grad else x
+
+
+def rebuild_tensor_v3(storage, offset, size, stride, requires_grad, hooks, dtype, metadata=None):
+    """Return a tensor over a storage that was read, for dtypes that have no class of storages."""
+    return rebuild_tensor_v2((storage, dtype), offset, size, stride, requires_grad, hooks)
 
 
 def rebuild_tensor(storage, offset, size, stride):
@@ -188,6 +185,7 @@ def changeable_bytes(data=b""):
 
 TABLE: dict = {
     "torch._utils._rebuild_tensor_v2": rebuild_tensor_v2,
+    "torch._utils._rebuild_tensor_v3": rebuild_tensor_v3,
     "torch._utils._rebuild_tensor": rebuild_tensor,
     "torch._utils._rebuild_meta_tensor_no_storage": rebuild_meta_tensor,
     "torch._utils._rebuild_parameter": rebuild_parameter,

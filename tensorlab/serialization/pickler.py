@@ -18,6 +18,7 @@ __all__ = ["dumps"]
 # PyTorch's names of ours.
 NAMES = {
     names.rebuild_tensor_v2: ("torch._utils", "_rebuild_tensor_v2"),
+    names.rebuild_tensor_v3: ("torch._utils", "_rebuild_tensor_v3"),
     names.rebuild_parameter: ("torch._utils", "_rebuild_parameter"),
     names.rebuild_parameter_with_state: ("torch._utils", "_rebuild_parameter_with_state"),
     names.rebuild_sparse_tensor: ("torch._utils", "_rebuild_sparse_tensor"),
@@ -97,17 +98,20 @@ def reduce_tensor(x):
         )
     if x.layout != strided:
         return reduce_parts(x)
-    storage, state = StoredAs(x.untyped_storage(), x.dtype), x.__dict__ or None
+    state, rebuild = x.__dict__ or None, names.rebuild_tensor_v2
+    storage = StoredAs(x.untyped_storage(), x.dtype)
     hooks = OrderedDict()
     if isinstance(x, Parameter):
         plain = x.detach()
         if state:
             return names.rebuild_parameter_with_state, (plain, x.requires_grad, hooks, state)
         return names.rebuild_parameter, (plain, x.requires_grad, hooks)
-    parts = storage, x.storage_offset(), tuple(x.shape), x.stride(), x.requires_grad, hooks
+    parts = [storage, x.storage_offset(), tuple(x.shape), x.stride(), x.requires_grad, hooks]
+    if x.dtype not in TYPE_OF_STORAGE:
+        rebuild, parts = names.rebuild_tensor_v3, [x.untyped_storage(), *parts[1:], x.dtype]
     if type(x) is not Tensor or state:
-        return names.rebuild_from_type, (names.rebuild_tensor_v2, type(x), parts, state)
-    return names.rebuild_tensor_v2, parts
+        return names.rebuild_from_type, (rebuild, type(x), tuple(parts), state)
+    return rebuild, tuple(parts)
 
 
 def reduce_parts(x):

@@ -6,10 +6,16 @@ import tensorlab
 from tensorlab import safetensors
 from tensorlab.errors import FileFormatError
 from tests.oracle import require_torch
-from tests.serialization.examples import DTYPES
+from tests.serialization.examples import DTYPES as ALSO_IN_PICKLES
 
 torch = require_torch()
 theirs = pytest.importorskip("safetensors.torch")
+
+DTYPES = [
+    *ALSO_IN_PICKLES,
+    *("uint16", "uint32", "uint64", "complex64"),
+    *("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"),
+]
 
 # The bits of numbers of each size: zeros of both signs, infinities, NaNs with a payload, subnormal numbers, all ones.
 BITS = {
