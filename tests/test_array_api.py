@@ -278,6 +278,10 @@ def test_types_are_described():
     info = xp.__array_namespace_info__()
     assert info.default_dtypes()["integral"] == xp.int64
     assert set(info.dtypes(kind="real floating")) == {"float32", "float64"}
+    assert set(info.dtypes(kind="complex floating")) == {"complex64", "complex128"}
+    assert set(info.dtypes(kind="unsigned integer")) == {"uint8", "uint16", "uint32", "uint64"}
+    assert xp.isdtype(xp.uint32, "integral")
+    assert xp.iinfo(xp.uint64).max == 2**64 - 1
     assert info.devices() == [info.default_device()]
     assert info.capabilities() == {
         "boolean indexing": True,
@@ -317,3 +321,62 @@ def test_asarray_copies_when_it_is_told_to():
         x = array_api.asarray(data, dtype=array_api.float32, copy=True)
         x += 1
         assert data.tolist() == [0, 0]
+
+
+UNSIGNED_CALLS = {
+    **{
+        name: lambda xp, x, y, name=name: getattr(xp, name)(x, y)
+        for name in (
+            *("add", "subtract", "multiply", "divide", "floor_divide", "remainder", "pow"),
+            *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
+            *("maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor"),
+            *("bitwise_left_shift", "bitwise_right_shift", "logical_and", "logical_or"),
+        )
+    },
+    **{
+        name: lambda xp, x, y, name=name: getattr(xp, name)(x)
+        for name in (
+            *("abs", "bitwise_invert", "ceil", "floor", "isfinite", "isnan", "positive"),
+            *("sign", "square", "trunc", "sort", "argsort", "max", "min", "argmax", "argmin"),
+            *("any", "all", "count_nonzero", "cumulative_sum", "flip", "logical_not", "diff"),
+        )
+    },
+    "clip": lambda xp, x, y: xp.clip(x, 2, 5),
+    "concat": lambda xp, x, y: xp.concat([x, y]),
+    "where": lambda xp, x, y: xp.where(x > y, x, y),
+    "take": lambda xp, x, y: xp.take(x, xp.asarray([1, 0])),
+    "take_along_axis": lambda xp, x, y: xp.take_along_axis(x, xp.asarray([1, 0])),
+    "searchsorted": lambda xp, x, y: xp.searchsorted(xp.sort(x), y),
+    "tril": lambda xp, x, y: xp.tril(xp.reshape(x, (2, 3))),
+    "sum": lambda xp, x, y: xp.astype(xp.sum(x), xp.int64),
+    "prod": lambda xp, x, y: xp.astype(xp.prod(x), xp.int64),
+    "eye": lambda xp, x, y: xp.eye(3, dtype=x.dtype),
+    "arange": lambda xp, x, y: xp.arange(3, dtype=x.dtype),
+    "linspace": lambda xp, x, y: xp.linspace(0, 6, 3, dtype=x.dtype),
+    "nonzero": lambda xp, x, y: xp.nonzero(x)[0],
+    "repeat": lambda xp, x, y: xp.repeat(x, 2),
+    "isin": lambda xp, x, y: xp.isin(x, y),
+    "unique_values": lambda xp, x, y: xp.sort(xp.unique_values(y)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "uint32", "uint64"])
+@pytest.mark.parametrize("name", UNSIGNED_CALLS)
+def test_unsigned_numbers(name, dtype):
+    if not hasattr(np, name):
+        pytest.skip("a function that came with a later NumPy")
+    x, y = np.array([3, 0, 7, 4, 9, 1], dtype), np.array([1, 2, 3, 3, 5, 1], dtype)
+    ours = UNSIGNED_CALLS[name](array_api, tensorlab.from_numpy(x), tensorlab.from_numpy(y))
+    theirs = UNSIGNED_CALLS[name](np, x, y)
+    np.testing.assert_allclose(ours.numpy(), theirs, rtol=1e-6)
+    if name in {"add", "floor_divide", "maximum", "sort", "max", "clip", "diff", "square", "abs"}:
+        assert ours.dtype.name == dtype
+
+
+def test_tensors_go_to_a_device():
+    x = tensorlab.ones(2)
+    assert x.to_device(x.device) is x
+    assert x.to_device("meta").is_meta
+    assert x.to_device("cpu", stream=None).tolist() == [1, 1]
+    with pytest.raises(ValueError, match="there are no streams"):
+        x.to_device("cpu", stream=1)

@@ -5,7 +5,7 @@ here.  Most are tensorlab's own, some under another name; those whose arguments 
 or meanings (`axis` for `dim`) are in adapters.py.
 
 Source: Python array API standard 2024.12, https://data-apis.org/array-api/2024.12/API_specification.
-Left out: unsigned integers of more than 8 bits, and devices other than the CPU.
+Left out: devices other than the CPU.
 """
 
 import math
@@ -273,6 +273,9 @@ __all__ = [
     "triu",
     "trunc",
     "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
     "unique_all",
     "unique_counts",
     "unique_inverse",
@@ -301,5 +304,8 @@ __array_api_version__ = API_VERSIONS[-1]
     float64,
     complex64,
     complex128,
-) = DTYPES
+    uint16,
+    uint32,
+    uint64,
+) = DTYPES[:15]
 e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi

@@ -10,7 +10,7 @@ from collections import namedtuple
 from tensorlab._core import dtypes
 from tensorlab._core.device import CPU
 from tensorlab._core.dispatch.operands import result_type as result_type_of_two
-from tensorlab._core.dtypes import DTYPES, get_default_dtype, promote_types
+from tensorlab._core.dtypes import BY_NAME, DTYPES, get_default_dtype, promote_types
 from tensorlab._tensor import Tensor
 from tensorlab.ops import (
     creation,
@@ -37,7 +37,11 @@ from tensorlab.ops.linalg import einsum
 from tensorlab.ops.pointwise import signs as signs_of
 from tensorlab.ops.pointwise.bounds import clamp
 
-BOOL, UINT8, INT8, INT16, INT32, INT64, FLOAT16, BFLOAT16, FLOAT32, FLOAT64, *COMPLEX = DTYPES
+INDEX = BY_NAME["int64"]
+SIGNED = {BY_NAME[f"int{bits}"] for bits in (8, 16, 32, 64)}
+UNSIGNED = {BY_NAME[f"uint{bits}"] for bits in (8, 16, 32, 64)}
+COMPLEX = {dtype for dtype in DTYPES if dtype.is_complex}
+FLOATING = {dtype for dtype in DTYPES if dtype.is_floating_point}
 
 
 # ---------------------------------------------------------------- creation and types
@@ -136,14 +140,18 @@ def iinfo(type, /):
 
 
 KINDS = {
-    "bool": {BOOL},
-    "signed integer": {INT8, INT16, INT32, INT64},
-    "unsigned integer": {UINT8},
-    "integral": {UINT8, INT8, INT16, INT32, INT64},
-    "real floating": {FLOAT16, BFLOAT16, FLOAT32, FLOAT64},
-    "complex floating": set(COMPLEX),
+    "bool": {BY_NAME["bool"]},
+    "signed integer": SIGNED,
+    "unsigned integer": UNSIGNED,
+    "integral": SIGNED | UNSIGNED,
+    "real floating": FLOATING,
+    "complex floating": COMPLEX,
 }
-BEYOND_STANDARD = {FLOAT16, BFLOAT16}
+IN_STANDARD = {
+    *KINDS["bool"],
+    *KINDS["integral"],
+    *(BY_NAME[name] for name in ("float32", "float64", "complex64", "complex128")),
+}
 KINDS["numeric"] = KINDS["integral"] | KINDS["real floating"] | KINDS["complex floating"]
 
 
@@ -170,15 +178,15 @@ class Info:
         return {
             "real floating": get_default_dtype(),
             "complex floating": get_default_dtype().to_complex(),
-            "integral": INT64,
-            "indexing": INT64,
+            "integral": INDEX,
+            "indexing": INDEX,
         }
 
     def dtypes(self, *, device=None, kind=None):
         return {
             str(dtype).rpartition(".")[2]: dtype
             for dtype in DTYPES
-            if dtype not in BEYOND_STANDARD and (kind is None or isdtype(dtype, kind))
+            if dtype in IN_STANDARD and (kind is None or isdtype(dtype, kind))
         }
 
     def devices(self):
@@ -269,7 +277,7 @@ def tile(x, repetitions, /):
 def repeat(x, repeats, /, *, axis=None):
     """Each element `repeats` times."""
     if isinstance(repeats, Tensor) and isdtype(repeats.dtype, "integral"):
-        repeats = repeats.to(INT64)
+        repeats = repeats.to(INDEX)
     return rearranging.repeat_interleave(x, repeats, axis)
 
 
@@ -325,7 +333,7 @@ def mean(x, /, *, axis=None, keepdims=False):
 
 def count_nonzero(x, /, *, axis=None, keepdims=False):
     """How many elements along some axes, all if None, differ from 0."""
-    return reduce(reductions.sum, x != 0, axis, keepdims, dtype=INT64)
+    return reduce(reductions.sum, x != 0, axis, keepdims, dtype=INDEX)
 
 
 def max(x, /, *, axis=None, keepdims=False):
@@ -433,12 +441,12 @@ def take(x, indices, /, *, axis=None):
     """The entries at these indices along an axis."""
     if axis is None and x.ndim != 1:
         raise ValueError(f"take: axis is needed for a tensor of {x.ndim} dimensions")
-    return index_along_dim.index_select(x, 0 if axis is None else axis, indices.to(INT64))
+    return index_along_dim.index_select(x, 0 if axis is None else axis, indices.to(INDEX))
 
 
 def take_along_axis(x, indices, /, *, axis=-1):
     """The elements at these indices along an axis, of which every row has its own."""
-    return gather.take_along_dim(x, indices.to(INT64), axis)
+    return gather.take_along_dim(x, indices.to(INDEX), axis)
 
 
 def searchsorted(x1, x2, /, *, side="left", sorter=None):
@@ -465,7 +473,7 @@ def unique_all(x, /):
     """The different values, in order; of each the first index and the count; and each element's value."""
     values, inverse, counts = uniques.unique(x, return_inverse=True, return_counts=True)
     places = ranges.arange(x.numel())
-    first = creation.full(values.shape, x.numel(), dtype=INT64)
+    first = creation.full(values.shape, x.numel(), dtype=INDEX)
     first = first.scatter_reduce(0, inverse.reshape(-1), places, "amin")
     return UniqueAllResult(values, first, inverse, counts)
 
