@@ -142,7 +142,7 @@ cdef class Replay:
                 generator = default_generator()
                 note_own_place(generator, &place)
             try:
-                outputs = self.compute_recorded(entry, inputs) if is_profiling else entry.compute(inputs)
+                outputs = self.compute(entry, inputs)
             except Exception as error:      # nothing has been written
                 if entry.draws_random:
                     take_back_own(generator, &place)
@@ -156,9 +156,12 @@ cdef class Replay:
             return entry.finish(inputs, outputs)
         return self.compiled.record(args, kwargs, unseen)
 
-    cdef object compute_recorded(self, Entry entry, list inputs):
-        """The same while a profile is recorded."""
-        cdef long long record = open_record(FUNCTION, f"compiled {self.compiled.name}", profiling.nodes_made)
+    cdef object compute(self, Entry entry, list inputs):
+        """What a recording makes of the inputs; a profile has a row for that."""
+        cdef long long record
+        if not is_profiling:
+            return entry.compute(inputs)
+        record = open_record(FUNCTION, f"compiled {self.compiled.name}", profiling.nodes_made)
         try:
             return entry.compute(inputs)
         finally:

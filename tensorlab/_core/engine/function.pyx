@@ -213,7 +213,7 @@ def apply_function(cls, tuple arguments, dict keywords):
         else:
             result = cls.forward(node, *arguments)
     finally:
-        close_record(record, node.sequence_number if is_recorded else <unsigned long long>NO_NODE)
+        close_record(record, node.sequence_number)
         set_grad_mode(was_enabled)
     is_single = not isinstance(result, (tuple, list))
     outputs = [result] if is_single else list(result)
