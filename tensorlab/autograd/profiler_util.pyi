@@ -64,7 +64,6 @@ class FunctionEvent:
     flops: builtins.int
     fwd_thread: None  # type: ignore[assignment]
     input_dtypes: None  # type: ignore[assignment]
-    is_user_annotation: builtins.bool
     @property
     def key(self) -> Any: ...
     overload_name: str

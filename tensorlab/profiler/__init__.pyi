@@ -31,10 +31,12 @@ def tensorboard_trace_handler(dir_name: str | PathLike[str], worker_name: str | 
 class DeviceType(Enum):
     CPU = 0
     CUDA = 1
-    MTIA = 2
-    XPU = 3
-    HPU = 4
-    PrivateUse1 = 5
+    XPU = 12
+    MPS = 13
+    Meta = 14
+    HPU = 15
+    MTIA = 19
+    PrivateUse1 = 20
 
 class ProfilerAction(Enum):
     NONE = 0
@@ -46,8 +48,8 @@ class ProfilerActivity(Enum):
     CPU = 0
     XPU = 1
     CUDA = 2
-    MTIA = 3
-    HPU = 4
+    HPU = 3
+    MTIA = 4
     PrivateUse1 = 5
 
 class profile:

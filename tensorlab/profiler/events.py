@@ -100,7 +100,6 @@ class FunctionEvent(FormattedTimes):
     overload_name: str = ""
     flops = 0
     cpu_memory_usage = 0
-    is_user_annotation = False
     device_index = 0
 
     def __init__(self, id, name, thread, start_us, end_us, *, kind=RANGE, sequence_nr=-1, scope=0):
@@ -108,6 +107,7 @@ class FunctionEvent(FormattedTimes):
         self.name = "ProfilerStep*" if name.startswith("ProfilerStep#") else name
         self.time_range = Interval(start_us, end_us)
         self.sequence_nr, self.scope = sequence_nr, scope
+        self.is_user_annotation = kind in (RANGE, INTERNAL)
         self.input_shapes: list = []
         self.cpu_children: list = []
         self.cpu_parent: FunctionEvent | None = None
@@ -169,7 +169,7 @@ def event_of(row, thread, recording, lines):
     kind, what, _, start, end, sequence, memory, inputs, values, result, stack = row
     name, overload = name_of(kind, what)
     event = FunctionEvent(
-        0,
+        None,  # `events_of` numbers them
         name,
         thread,
         (start - recording.start) / 1e3,
@@ -181,10 +181,8 @@ def event_of(row, thread, recording, lines):
         ),
     )
     event.cpu_memory_usage = memory
-    event.is_user_annotation = kind in (RANGE, INTERNAL)
     if kind == OP:
         event.overload_name = overload
-        event.op = what
     if inputs is not None and recording.record_shapes:
         places = argument_places(what) if kind == OP else range(len(inputs))
         ordered = [None if place is None else inputs[place] for place in places]

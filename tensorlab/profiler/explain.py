@@ -66,7 +66,7 @@ class Explanation(NamedTuple):
 
     def share(self, time):
         """A part of the wall time, as text."""
-        return f"{time / self.wall_time:.0%}" if self.wall_time else "0%"
+        return f"{time / max(self.wall_time, 1e-9):.0%}"
 
     def sentences(self):
         """The sentences, one after the other."""

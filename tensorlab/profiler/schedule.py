@@ -22,8 +22,8 @@ class ProfilerActivity(Enum):
     CPU = 0
     XPU = 1
     CUDA = 2
-    MTIA = 3
-    HPU = 4
+    HPU = 3
+    MTIA = 4
     PrivateUse1 = 5
 
 
@@ -32,10 +32,12 @@ class DeviceType(Enum):
 
     CPU = 0
     CUDA = 1
-    MTIA = 2
-    XPU = 3
-    HPU = 4
-    PrivateUse1 = 5
+    XPU = 12
+    MPS = 13
+    Meta = 14
+    HPU = 15
+    MTIA = 19
+    PrivateUse1 = 20
 
 
 class ProfilerAction(Enum):

@@ -262,6 +262,7 @@ def test_workers_have_tracks_and_are_waited_for_in_a_row(tmp_path):
     ]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_forked_child_records_nothing():
     with profile() as prof:
         read, write = os.pipe()
@@ -358,6 +359,8 @@ def test_without_record_shapes_there_are_none():
     with profile() as prof:
         torch.ones(2) + 1
     assert all(event.input_shapes == [] for event in prof.events())
+    (track,) = prof._finished.tracks
+    assert all(row[7:10] == (None, None, None) for row in track.rows())
 
 
 def test_memory_is_what_was_taken_and_not_given_back():
@@ -431,8 +434,9 @@ def test_other_devices_are_not_there():
     assert names(prof) == ["aten::ones"]
     with pytest.raises(AssertionError, match="there is no CUDA here"):
         profile(activities=[ProfilerActivity.CUDA]).start()
-    with pytest.warns(UserWarning, match="^CUDA is not available"):
+    with pytest.warns(UserWarning, match="^CUDA is not available") as caught:
         torch.autograd.profiler.profile(use_cuda=True)
+    assert caught[0].filename == __file__
 
 
 def test_nothing_can_be_asked_before_it_is_over():

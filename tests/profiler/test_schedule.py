@@ -48,6 +48,20 @@ def test_a_trace_has_the_steps_that_its_cycle_records(arguments):
     assert seen == expected + [steps] * bool(steps)
 
 
+def test_members_have_pytorchs_numbers():
+    theirs = require_torch()
+    for ours, others in (
+        (torch.profiler.ProfilerAction, theirs.profiler.ProfilerAction),
+        (torch.profiler.ProfilerActivity, theirs.profiler.ProfilerActivity),
+        (torch.profiler.DeviceType, theirs.autograd.DeviceType),
+    ):
+        for one in ours:
+            other = getattr(others, one.name)
+            assert one.value == int(getattr(other, "value", other)), one
+    assert torch.profiler.supported_activities() == {torch.profiler.ProfilerActivity.CPU}
+    assert torch.profiler.kineto_available() is True
+
+
 def test_only_active_steps_are_kept():
     with profile(schedule=schedule(wait=1, warmup=1, active=2, repeat=1)) as prof:
         for k in range(6):
