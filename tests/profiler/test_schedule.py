@@ -106,8 +106,14 @@ def test_numbers_that_make_no_sense(name):
     arguments = {"wait": 1, "warmup": 1, "active": 1, name: -1}
     with pytest.raises(ValueError, match=f"schedule: {name} is -1"):
         schedule(**arguments)
-    with pytest.raises(AssertionError):
+    least = "1 or more" if name == "active" else "0 or more"
+    with pytest.raises(AssertionError, match=f"it must be {least}"):
         schedule(**arguments)
+
+
+def test_steps_are_numbered_from_0():
+    with pytest.raises(ValueError, match="the step is -1"):
+        schedule(wait=1, warmup=1, active=1)(-1)
 
 
 def test_without_warmup_there_is_a_warning():

@@ -287,6 +287,7 @@ HARMLESS = {
     "set_device_idx": "there is one accelerator",
     "set_per_process_memory_fraction": "an allocation fails or doesn't; it changes no result",
     "set_threads": "behind set_num_threads",
+    "set_torch_threads": "set_num_threads as a context",
 }
 LEFT_OUT = ("tensorlab.learn", "tensorlab.cli", "tensorlab.viz", "tensorlab.datasets")
 
