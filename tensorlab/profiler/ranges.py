@@ -16,7 +16,7 @@ class record_function:
     Parameters
     ----------
     name : str
-    args : str, optional, what else is to be said of it: `name | args` in the trace
+    args : str, optional; taken for PyTorch's sake, and kept as an attribute
 
     Examples
     --------

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+import socket
 import warnings
 
 import pytest
@@ -145,4 +147,5 @@ def test_the_names_of_files_begin_with_the_machine(tmp_path):
     with profile(on_trace_ready=tensorboard_trace_handler(tmp_path)):
         torch.ones(2)
     (file,) = tmp_path.iterdir()
+    assert file.name.startswith(f"{socket.gethostname()}_{os.getpid()}.")
     assert file.name.endswith(".pt.trace.json")
