@@ -119,8 +119,9 @@ def test_steps_are_numbered_from_0():
 
 
 def test_without_warmup_there_is_a_warning():
-    with pytest.warns(UserWarning, match="without warmup"):
+    with pytest.warns(UserWarning, match="without warmup") as caught:
         schedule(wait=1, warmup=0, active=1)
+    assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         schedule(wait=0, warmup=1, active=1)

@@ -89,7 +89,7 @@ def test_figures_are_trimmed_as_pytorch_does(x, n):
 def results(module):
     made = []
     for threads in (1, 2):
-        for name, factor in (("add", 1.0), ("multiply", 2.5)):
+        for name, factor in (("add", 1.0), ("copy", 1.06), ("multiply", 2.5), ("divide", 6.0)):
             for size in (10, 1000):
                 times = [1e-5 * factor * size / threads * k for k in (1.0, 1.1, 1.3, 1.4)]
                 made.append(
@@ -130,9 +130,10 @@ def test_tables_are_pytorchs(trim, warn, color):
 def test_environments_are_rows_and_labels_are_tables(capsys):
     def table(module):
         made = [
-            measured(module, [1.0, 1.1], label=label, env=env, sub_label="row", description="d")
+            measured(module, [1.0, 1.1], label=label, env=env, sub_label=row, description="d")
             for label in ("first", "second")
             for env in ("before", "after the change")
+            for row in ("one", "two")
         ]
         return str(module.Compare(made))
 
