@@ -1,5 +1,6 @@
 """python -m tensorlab.utils.bottleneck: a script under both profilers."""
 
+import re
 import subprocess
 import sys
 
@@ -43,6 +44,10 @@ def test_a_report_has_functions_ops_and_sentences(script, capsys):
     assert "(slow)" in text
     assert "aten::mm" in text
     assert "The profile took" in text
+    table = text.partition("Ops, by the time in them alone")[2].partition("In words")[0]
+    shares = [float(one) for one in re.findall(r"([\d.]+)% +[\d.]+[mu]s +[\d.]+% ", table)]
+    assert shares == sorted(shares, reverse=True)
+    assert len(shares) >= 2
     assert "tensorlab " in text
 
 
