@@ -13,6 +13,7 @@ from math import prod
 
 from tensorlab._core.dispatch.facets import Facet
 from tensorlab._core.dispatch.overloads import OpOverload, OpOverloadPacket
+from tensorlab._core.engine.engine import queue_callback
 from tensorlab._tensor import Tensor
 from tensorlab.nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
 from tensorlab.utils._python_dispatch import TorchDispatchMode
@@ -197,15 +198,19 @@ class FlopCounterMode(TorchDispatchMode):
 
     def _after_forward(self, module, args, outputs):
         """Leave the module; backward will enter it with the gradient of an output, and leave it
-        with that of an input.
+        with that of an input, or at its end.
         """
         name = self._names[id(module)]
         self._open.discard(name)
-        for tensors, step in ((outputs, self._open.add), (args, self._open.discard)):
+        for tensors, step in ((outputs, self._enter_in_backward), (args, self._open.discard)):
             for one in tree_leaves(tensors):
                 if isinstance(one, Tensor) and one.requires_grad:
                     hook = one.register_hook(lambda grad, step=step: step(name))
                     self._hooks.append(hook)
+
+    def _enter_in_backward(self, name):
+        self._open.add(name)
+        queue_callback(lambda: self._open.discard(name))
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -229,30 +234,52 @@ class FlopCounterMode(TorchDispatchMode):
         return {name: dict(ops) for name, ops in self.flop_counts.items()}
 
     def get_table(self, depth=None):
-        """Return the counts as a table, each with its share of all."""
+        """Return the counts as a table, each with its share of all; the modules are inside each other.
+
+        What was counted outside of all modules makes a row "Global", with everything in it.
+        """
         depth = self.depth if depth is None else depth
-        total = self.get_total_flops() or 1
-        rows = []
-        names = sorted(one for one in self.flop_counts if one.count(".") < depth)
-        for name in ["Global", *(one for one in names if one != "Global")]:
-            ops = self.flop_counts.get(name, {})
-            rows.append((name, sum(ops.values())))
-            rows += [(f" - {op}", count) for op, count in ops.items()]
-        width = max(len(name) for name, _ in rows)
+        total = self.get_total_flops()
+        names = sorted(name for name in self.flop_counts if name.count(".") < depth)
+        names = [name for name in names if name != "Global"]
+        rows = [row for name in names for row in self._rows(name, name.count("."), total)]
+        is_covered = any(sum(self.flop_counts[name].values()) >= total for name in names)
+        if "Global" in self.flop_counts and not is_covered:
+            rows = [*self._rows("Global", 0, total), *((" " + row[0], *row[1:]) for row in rows)]
+        rows = [("Module", "FLOP", "% Total"), *(rows or [("Global", "0", "0%")])]
+        widths = [max(len(rows[0][k]) + 2, *(len(row[k]) for row in rows[1:])) for k in range(3)]
         lines = [
-            f"{'Module':<{width}}  {'FLOP':>10}  % Total",
-            f"{'-' * width}  {'-' * 10}  -------",
+            f"{name:<{widths[0]}}  {count:>{widths[1]}}  {share:>{widths[2]}}"
+            for name, count, share in rows
         ]
-        lines += [f"{name:<{width}}  {spelled(n):>10}  {n / total:7.2%}" for name, n in rows]
-        return "\n".join(lines)
+        return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+
+    def _rows(self, name, indent, total):
+        """The rows of a module: (name, operations, share) of the whole, then of each op."""
+        ops = self.flop_counts[name]
+        power = power_of(total)
+        counts = [(name, sum(ops.values())), *((f" - {op}", count) for op, count in ops.items())]
+        return [
+            (" " * indent + what, spelled(count, power), f"{count / total:.2%}" if total else "0%")
+            for what, count in counts
+        ]
 
 
-def spelled(number):
-    """A count with a prefix: 1.234G."""
-    for unit, prefix in ((10**15, "P"), (10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "k")):
-        if number >= unit:
-            return f"{number / unit:.3f}{prefix}"
-    return str(number)
+PREFIXES = ("", "K", "M", "B", "T")
+
+
+def power_of(number):
+    """In which power of 1000 a number is written: from 4 digits before the point on, in the next one."""
+    return max(0, min(len(PREFIXES) - 1, (len(str(number)) - 2) // 3))
+
+
+def spelled(number, power):
+    """A count in a power of 1000.
+
+    >>> spelled(1234567, 1)
+    '1234.567K'
+    """
+    return f"{number / 1000**power:.3f}{PREFIXES[power]}" if power else str(number)
 
 
 def _with_outer(name):

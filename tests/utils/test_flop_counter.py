@@ -1,6 +1,7 @@
 """Floating-point operations, against PyTorch's counter, and by hand where it doesn't count."""
 
 import importlib
+import importlib.util
 
 import pytest
 
@@ -73,7 +74,7 @@ def test_fake_tensors_are_counted(capsys):
     with FakeTensorMode(), FlopCounterMode() as counter:
         nn.Linear(10**5, 10**5)(torch.ones(10, 10**5))
     assert counter.get_total_flops() == 2 * 10**11
-    assert "200.000G" in capsys.readouterr().out
+    assert "200.000B" in capsys.readouterr().out
 
 
 def test_formulas_of_a_program():
@@ -126,3 +127,36 @@ def test_attention_of_values_of_another_width_by_hand():
         nn.functional.scaled_dot_product_attention(q.requires_grad_(), k, v).sum().backward()
     scores, values = 2 * 2 * 5 * 7 * 4, 2 * 2 * 5 * 7 * 3
     assert counter.get_total_flops() == 4 * scores + 3 * values
+
+
+@pytest.mark.parametrize("size", [4, 40, 400])
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("outside", [False, True])
+def test_tables_of_modules_are_pytorchs(size, depth, outside):
+    """Ops have other names; the rows of modules are the same."""
+    require_torch()
+    if importlib.util.find_spec("tabulate") is None:
+        pytest.skip("PyTorch writes its table with tabulate, which is not installed")
+    found = []
+    for library in (torch, require_torch()):
+        nn = library.nn
+        model = nn.Sequential(
+            nn.Linear(size, 3), nn.Sequential(nn.ReLU(), nn.Linear(3, size)), nn.Linear(size, 1)
+        )
+        counter_module = importlib.import_module(f"{library.__name__}.utils.flop_counter")
+        with counter_module.FlopCounterMode(display=False, depth=depth) as counter:
+            model(library.ones(5, size)).sum().backward()
+            if outside:
+                library.ones(size, size) @ library.ones(size, size)
+        lines = [line.split() for line in counter.get_table().splitlines()]
+        found.append([line for line in lines if line[0] != "-"])
+    ours, theirs = found
+    assert [line for line in ours if "---" not in line[0]] == [
+        line for line in theirs if "---" not in line[0]
+    ]
+
+
+def test_a_table_of_nothing():
+    with FlopCounterMode(display=False) as counter:
+        torch.ones(2) + 1
+    assert counter.get_table().splitlines()[-1].split() == ["Global", "0", "0%"]
