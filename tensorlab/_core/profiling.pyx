@@ -198,10 +198,10 @@ cdef class Track:
 
     cdef list read(self, Py_ssize_t at):
         """Arguments: None for what is not a tensor, (dtype, sizes, strides) for a tensor, a list of those for a list."""
-        cdef Py_ssize_t n = self.numbers[at], i, k
+        cdef Py_ssize_t n = self.numbers[at], k
         cdef list found = []
         at += 1
-        for i in range(n):
+        for _ in range(n):
             kind = self.numbers[at]
             at += 1
             if kind == NO_TENSOR:

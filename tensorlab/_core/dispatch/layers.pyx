@@ -261,7 +261,7 @@ cdef object handle(Layer layer, Op op, PyObject** arguments, int n):
     cdef ThreadState* state = thread_state()
     cdef Handled call
     cdef void* outer = state.handled
-    cdef int ceiling = state.ceiling, i
+    cdef int ceiling = state.ceiling
     cdef bint grad_mode = state.grad_mode
     state.ceiling = layer.position
     if layer.is_of_class:
