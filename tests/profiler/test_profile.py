@@ -1,5 +1,6 @@
 """profile: what is recorded, in which order, inside what, and for how long."""
 
+import contextlib
 import gc
 import io
 import json
@@ -9,12 +10,14 @@ import time
 import weakref
 
 import pytest
+from tensorlab._core.dispatch.layers import takes_part
 
 import tensorlab as torch
 from tensorlab import nn
 from tensorlab._core import profiling
-from tensorlab._core.dispatch.recorder import Recorder
+from tensorlab._core.dispatch.recorder import Counter, Recorder
 from tensorlab.profiler import ProfilerActivity, profile, record_function
+from tensorlab.utils.flop_counter import FlopCounterMode
 
 
 def names(prof):
@@ -324,6 +327,27 @@ def test_recorders_and_modes_see_what_they_see_without_a_profile():
     with profile() as prof:
         assert program() == without
     assert names(prof).count("aten::exp") == 1
+
+
+def test_a_call_that_layers_pass_on_is_one_row():
+    layers = [Counter(place) for place in ("transform", "autocast", "functionalize", "mode")]
+    with profile() as prof, contextlib.ExitStack() as stack:
+        for layer in layers:
+            stack.enter_context(layer)
+        flops = stack.enter_context(FlopCounterMode(display=False))
+        torch.ones(2, 3) @ torch.ones(3, 4)
+    assert names(prof) == ["aten::ones", "aten::ones", "aten::mm"]
+    assert [layer.counts["mm"] for layer in layers] == [1] * 4
+    assert flops.get_total_flops() == 48
+
+
+def test_layers_go_on_after_a_profile():
+    with Counter() as counter:
+        with profile():
+            torch.ones(2)
+        torch.ones(2)
+    assert counter.counts["ones"] == 2
+    assert not takes_part()
 
 
 def test_a_profile_keeps_no_tensor_alive():
