@@ -9,6 +9,7 @@ args. Instant events ("i") have a scope: g, p or t. Counters ("C") have numbers 
 
 import gzip
 import json
+import os
 import threading
 
 import pytest
@@ -20,7 +21,7 @@ from tensorlab.profiler import profile, record_function, schedule
 PHASES = {"X", "M", "s", "f", "i", "C"}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def prof():
     def other():
         with record_function('in "another"\nthread'):
@@ -38,9 +39,9 @@ def prof():
     return prof
 
 
-@pytest.fixture(scope="module")
-def trace(prof, tmp_path_factory):
-    path = tmp_path_factory.mktemp("trace") / "trace.json"
+@pytest.fixture
+def trace(prof, tmp_path):
+    path = tmp_path / "trace.json"
     prof.export_chrome_trace(str(path))
     return json.loads(path.read_text())
 
@@ -62,6 +63,7 @@ def slices(trace):
 
 def test_each_event_has_what_its_phase_needs(trace):
     assert trace["displayTimeUnit"] in ("ms", "ns")
+    assert trace["schemaVersion"] == 1
     for one in trace["traceEvents"]:
         assert one["ph"] in PHASES
         assert isinstance(one["name"], str)
@@ -136,7 +138,9 @@ def test_process_and_threads_have_names(trace):
     for tid in used:
         assert names["thread_name", tid]["name"].startswith(f"thread {tid} (")
         assert isinstance(names["thread_sort_index", tid]["sort_index"], int)
-    assert any(name == "process_name" for name, _ in names)
+    assert names["process_name", 0] == {"name": "python"}
+    assert names["process_labels", 0] == {"labels": "CPU"}
+    assert names["process_sort_index", 0] == {"sort_index": os.getpid()}
 
 
 def test_blocks_of_memory_are_instants_and_a_counter(trace):
@@ -156,9 +160,22 @@ def test_arguments_say_what_was_recorded(trace):
     assert linear["args"]["Input Strides"] == [[4, 1], [4, 1], [1]]
     assert linear["args"]["Total FLOPs"] == 80
     assert __file__ in linear["args"]["Call stack"]
-    assert linear["cat"] == "cpu_op"
+    categories = {one["name"]: one["cat"] for one in of_phase(trace, "X")}
+    assert {categories[name] for name in ("aten::linear", "AddmmBackward0")} == {"cpu_op"}
+    assert categories['in "another"\nthread'] == "user_annotation"
     module = next(one for one in of_phase(trace, "X") if one["name"] == "nn.Module: Linear")
     assert module["cat"] == "user_annotation"
+
+
+def test_compiled_code_is_a_kernel(tmp_path):
+    f, x = torch.compile(lambda x: (x + 1).sin()), torch.ones(3)
+    f(x)
+    with profile() as prof:
+        f(x)
+    prof.export_chrome_trace(tmp_path / "trace.json")
+    trace = json.loads((tmp_path / "trace.json").read_text())
+    found = [one["cat"] for one in of_phase(trace, "X")]
+    assert found == ["cpu_op", "kernel", "Trace"]
 
 
 def test_a_trace_can_be_compressed_and_have_a_text(tmp_path):

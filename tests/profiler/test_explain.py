@@ -81,7 +81,13 @@ def test_copies_into_another_layout_are_found():
     (copies,) = explained(program).copies
     assert copies.number == 2
     assert copies.line.startswith(__file__)
-    assert "2 copies into row-major order" in str(explained(program))
+    text = str(explained(program))
+    assert "2 copies into row-major order" in text
+    assert f", most of them at {__file__}(" in text
+    with profile(record_shapes=True) as prof:
+        program()
+    assert prof.explain().copies[0].line is None
+    assert "most of them" not in str(prof.explain())
 
 
 def test_conversions_there_and_back_are_found():

@@ -19,7 +19,7 @@ def program():
         return y * y
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def prof():
     with profile(with_stack=True, profile_memory=True, record_shapes=True) as prof:
         program()

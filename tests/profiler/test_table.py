@@ -18,12 +18,12 @@ def program():
             (x @ torch.ones(20, size)).relu().sum().backward()
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["stack", "flops"])
+@pytest.fixture(params=[False, True], ids=["stack", "flops"])
 def with_flops(request):
     return request.param
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def events(with_flops):
     with profile(
         record_shapes=True, profile_memory=True, with_stack=not with_flops, with_flops=with_flops
