@@ -200,3 +200,48 @@ def test_zeros_have_no_imaginary_part_wherever_they_are_written(dtype):
     assert large[:, ::2].abs().max().item() == 0
     assert large[:, 1::2].sum().item() == 100 * 100 * (1 + 2j)
     assert tensorlab.zeros(100, 200, dtype=dtype).t().abs().max().item() == 0
+
+
+def test_infinite_parts_and_signs_of_zeros_are_kept():
+    """Parts go in, out and from type to type one by one: re + im * i would make nan of 1 + inf i, and 0 of -0."""
+    inf = float("inf")
+    numbers = [complex(1, inf), complex(-inf, 2), complex(-0.0, -0.0), complex(-0.0, 1)]
+    for name in ("complex32", "complex64", "complex128"):
+        ways = [
+            tensorlab.tensor(numbers, dtype=getattr(tensorlab, name)),
+            tensorlab.tensor(numbers, dtype=tensorlab.complex64).to(getattr(tensorlab, name)),
+            tensorlab.tensor(numbers, dtype=tensorlab.complex128).to(getattr(tensorlab, name)),
+            tensorlab.stack(
+                [tensorlab.full((), x, dtype=getattr(tensorlab, name)) for x in numbers]
+            ),
+        ]
+        for x in ways:
+            assert list(map(str, x.tolist())) == list(map(str, numbers))
+            assert str(x[2].item()) == "(-0-0j)"
+    assert str(tensorlab.tensor([-0.0]).to(tensorlab.complex64).real.tolist()) == "[-0.0]"
+
+
+RANKS = [
+    (kind, f"{shape}, dtype={kind}", number)
+    for kind in ("float16", "bfloat16", "float32", "float64", "int32")
+    for shape in ("(2,)", "()")
+    for number in ("1j", "T.tensor(1j)", "T.tensor(1j, dtype=T.complex128)")
+]
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf")
+@pytest.mark.parametrize("kind, tensor, number", RANKS)
+def test_a_complex_number_of_lower_rank_leaves_a_tensor_its_digits(kind, tensor, number):
+    def found(T):
+        shape = eval(tensor.partition(", dtype")[0])
+        return dtype_name(T.ones(shape, dtype=getattr(T, kind)) * eval(number, {"T": T}))
+
+    assert found(tensorlab) == found(torch)
+
+
+def test_int_and_float_of_a_complex_number_that_is_real():
+    x = tensorlab.tensor(3 + 0j)
+    assert (int(x), float(x), complex(x)) == (3, 3.0, 3 + 0j)
+    for function in (int, float):
+        with pytest.raises(RuntimeError, match="imaginary part, which would be lost"):
+            function(tensorlab.tensor(3 + 1j))
