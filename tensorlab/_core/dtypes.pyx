@@ -9,8 +9,9 @@ import math
 from tensorlab.errors import DTypeError, UnsupportedDType
 
 
-# A row for each code: the name, the bytes of an element, its letter in the module struct (None: it has none), and the types
-# that promote to it. So do those that promote to these, and two types meet in the row to which fewest promote.
+# A row for each code: the name, the bytes of an element, its letter in the module struct (None:
+# it has none), and the types that promote to it. So do those that promote to these, and two
+# types meet in the row to which fewest promote.
 cdef tuple ROWS = (
     ("bool",     1, b"?",  ()),
     ("uint8",    1, b"B",  ("bool",)),
@@ -107,8 +108,11 @@ cdef int fill_tables() except -1:
         item_size[a] = size
         category[a] = [is_in(a, types) for types in CATEGORIES].index(True)
         for b in range(NUM_DTYPES):
-            promotion[a][b] = NO_DTYPE if is_refused(a, b) or is_refused(b, a) else min(
-                [(len(found), code) for code, found in enumerate(sources) if {a, b} <= found])[1]
+            if is_refused(a, b) or is_refused(b, a):
+                promotion[a][b] = NO_DTYPE
+                continue
+            both = [(len(found), code) for code, found in enumerate(sources) if {a, b} <= found]
+            promotion[a][b] = min(both)[1]
     return 0
 
 

@@ -6,13 +6,13 @@ from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.out_argument cimport NO_DERIVATIVE, dtype_or_that_of, store_out
 from tensorlab._core.dtypes cimport (
     BOOL, COMPLEX128, COMPLEX64, FLOAT32, FLOAT64, INT64, NUM_DTYPES, UINT8, complex128,
-    complex64, dtype_code, kernel_dtype, sum_dtype
+    complex64, kernel_dtype, sum_dtype
 )
 from tensorlab._core.graph.graph cimport dim_of, ndim_of
 from tensorlab._core.layout cimport plain_ints, ssize
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.reduction_iterator cimport Reducer, read_dims, reduced_result, run_reduction
-from tensorlab.ops.reductions cimport keep_dims, set_reducer
+from tensorlab.ops.reductions cimport keep_dims, set_reducer, summed_dtype
 
 from tensorlab.ops import joining
 
@@ -75,8 +75,7 @@ cdef Op PROD = Op("prod(Tensor x, int? dim=None, bool keepdim=False, *, ScalarTy
 
 @PROD.infer
 def prod_infer(TensorBase x, dim, bint keepdim, dtype):
-    cdef int code = dtype_code(dtype, sum_dtype(x.dtype_))
-    return reduced_result(code, x, prod_mask(x, dim), keepdim)
+    return reduced_result(summed_dtype(x, dtype, "prod"), x, prod_mask(x, dim), keepdim)
 
 @PROD.kernel
 def prod_kernel(TensorBase out, TensorBase x, dim, keepdim, dtype):

@@ -4,6 +4,7 @@ from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.reduction_iterator cimport Reducer, finalize_loop
 
 cdef void set_reducer(Reducer* reducer, int dtype, void* rows, void* columns, const void* start, void* merge=*) noexcept
+cdef int summed_dtype(TensorBase x, object dtype, str where) except -1
 cdef int sum_to(TensorBase out, TensorBase x, unsigned int mask, finalize_loop finalize, double parameter) except -1
 cdef object spread(TensorBase grad, object x_shape, object dim, bint keepdim)
 cdef object keep_dims(TensorBase grad, object x_shape, object dim, bint keepdim)

@@ -7,7 +7,7 @@ from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dispatch.out_argument cimport CASTS, dtype_or_that_of, store_out
 from tensorlab._core.dtypes cimport (
-    BOOL, COMPLEX, FLOAT32, FLOAT64, INEXACT, INT64, NUM_DTYPES, ORDERED, UINT64, dtype_code,
+    BOOL, COMPLEX, FLOAT32, FLOAT64, FLOAT8, INEXACT, INT64, NUM_DTYPES, ORDERED, UINT64, dtype_code,
     dtype_object, is_double, is_in, item_size, kernel_dtype, real, real_dtype, sum_dtype
 )
 from tensorlab._core.graph.graph cimport bump_version, ndim_of
@@ -20,7 +20,7 @@ from tensorlab.ops.reduction_iterator cimport (
 )
 from tensorlab.ops.inner_loops cimport pairwise_sum, total
 
-from tensorlab.errors import DTypeError, ShapeError
+from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
 
 cdef enum:
     LANES = 64
@@ -306,10 +306,16 @@ cdef object share_among(object mask, object grad):
 cdef Op SUM = Op("sum(Tensor x, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
                  aten="sum.dim_IntList")
 
+cdef int summed_dtype(TensorBase x, object dtype, str where) except -1:
+    """The type of a sum or product of x: the one that is asked for, or that of its elements, int64 for integers and bools."""
+    cdef int code = dtype_code(dtype, sum_dtype(x.dtype_))
+    if is_in(code, FLOAT8):
+        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(code)}; give dtype=tensorlab.float32")
+    return code
+
 @SUM.infer
 def sum_infer(TensorBase x, dim, bint keepdim, dtype):
-    cdef int code = dtype_code(dtype, sum_dtype(x.dtype_))
-    return reduced_result(code, x, read_dims(dim, ndim_of(x), "sum"), keepdim)
+    return reduced_result(summed_dtype(x, dtype, "sum"), x, read_dims(dim, ndim_of(x), "sum"), keepdim)
 
 @SUM.kernel
 def sum_kernel(TensorBase out, TensorBase x, dim, keepdim, dtype):
