@@ -226,7 +226,7 @@ def complex_infer(TensorBase x, TensorBase y):
     cdef PyObject* both[2]
     cdef int ndim, k, count = 0
     cdef TensorBase one
-    check_parts("complex", "real", x, "imag", y)
+    check_parts("complex", "real", x, "imag", y, 1 << FLOAT16 | 1 << FLOAT32 | 1 << FLOAT64)
     both[0], both[1] = <PyObject*>x, <PyObject*>y
     ndim = broadcast_operands("complex", both, 2, sizes)
     for k in range(2):                      # one that is broadcast says nothing about the order of memory
@@ -267,10 +267,11 @@ def complex_of(TensorBase real not None, TensorBase imag not None, *, out=None):
     return run_tuple(COMPLEX_OF, (real, imag), out)
 
 
-cdef int check_parts(str where, str first, TensorBase x, str second, TensorBase y) except -1:
-    if x.dtype_ != y.dtype_ or not is_in(x.dtype_, 1 << FLOAT16 | 1 << FLOAT32 | 1 << FLOAT64):
+cdef int check_parts(str where, str first, TensorBase x, str second, TensorBase y, int types) except -1:
+    if x.dtype_ != y.dtype_ or not is_in(x.dtype_, types):
+        also = ", or both float16" if is_in(FLOAT16, types) else ""
         raise DTypeError(f"{where}: {first} is {dtype_object(x.dtype_)} and {second} is {dtype_object(y.dtype_)}; both must be "
-                         f"float32, or both float64, or both float16")
+                         f"float32, or both float64{also}")
     return 0
 
 
@@ -287,7 +288,7 @@ def polar(TensorBase abs not None, TensorBase angle not None, *, out=None):
     tensor([-2.-1.7485e-07j])
     """
     abs, angle = in_float32((abs, angle))
-    check_parts("polar", "abs", abs, "angle", angle)
+    check_parts("polar", "abs", abs, "angle", angle, 1 << FLOAT32 | 1 << FLOAT64)
     turn = <object>angle
     return store_out("polar", complex_of(abs * turn.cos(), abs * turn.sin()), out, (abs, angle))
 
