@@ -524,6 +524,25 @@ def test_arithmetic_in_8_bits_is_refused(name, call):
         call(x)
 
 
+@pytest.mark.parametrize(
+    "name, call",
+    [
+        ("sum", lambda x, i: x.sum()),
+        ("prod", lambda x, i: x.prod()),
+        ("index_add", lambda x, i: x.index_add(0, i, x[:2])),
+        ("index_put", lambda x, i: x.index_put((i,), x[:2], accumulate=True)),
+        ("scatter_add", lambda x, i: x.scatter_add(0, i, x[:2])),
+        ("scatter_reduce", lambda x, i: x.scatter_reduce(0, i, x[:2], "prod")),
+        ("cumsum", lambda x, i: x.cumsum(0)),
+        ("sort", lambda x, i: x.sort()),
+    ],
+)
+def test_a_refusal_names_the_op(name, call):
+    x = T.ones(3, dtype=T.float8_e5m2)
+    with pytest.raises(T.errors.UnsupportedDType, match=f"^{name}.*: not implemented for .*e5m2"):
+        call(x, T.tensor([0, 0]))
+
+
 COMPLEX = {
     "add": lambda m, x: x + x,
     "sub": lambda m, x: x - 2,

@@ -51,7 +51,7 @@ def gather_kernel(TensorBase out, TensorBase x, dim, TensorBase index):
         return
     memory_of(wide)                             # raises if it has none
     set_up_iterator(&iter, x, d, wide, out)
-    if iter.bound == 0 or not run_iterator(&iter, loop_for(TAKE, x.dtype_), False, x, wide, out):
+    if iter.bound == 0 or not run_iterator(&iter, loop_for(TAKE, x.dtype_, "gather"), False, x, wide, out):
         raise_bad_index(x, d, wide, "gather")
 
 def gather(TensorBase input not None, dim, index, *, bint sparse_grad=False, out=None):

@@ -31,7 +31,7 @@ cdef enum:
     PUT = 1                     # x = flat
     ADD = 2                     # x += flat
 
-cdef index_loop loop_for(int mode, int dtype) except NULL
+cdef index_loop loop_for(int mode, int dtype, str where) except NULL
 cdef void add_kept_dim(IndexIterator* iter, ssize size, ssize x_stride, ssize flat_stride) noexcept nogil
 cdef void end_kept_dims(IndexIterator* iter) noexcept nogil
 cdef int check_positions(IndexIterator* iter, str where) except -1

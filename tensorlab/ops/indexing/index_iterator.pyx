@@ -16,8 +16,8 @@ from libc.string cimport memcpy
 
 from tensorlab._core.dtypes cimport (
     BOOL, COMPLEX128, COMPLEX32, COMPLEX64, FLOAT32, FLOAT64, HALF, INT16, INT32, INT64, INT8,
-    MAX_ITEMSIZE, NUM_DTYPES, UINT16, UINT32, UINT64, UINT8, complex128, complex64, is_in, item_size,
-    kernel_dtype, refuse_loop, two_words, word
+    MAX_ITEMSIZE, NUM_DTYPES, UINT16, UINT32, UINT64, UINT8, complex128, complex64, dtype_object, is_in,
+    item_size, kernel_dtype, two_words, word
 )
 from tensorlab._core.layout cimport extent, is_dense, ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
@@ -27,7 +27,7 @@ from tensorlab._core.loops.loop_nest cimport (
 from tensorlab._core.loops.parallel cimport NOGIL_WORK, grain_of, parallel_for, thread_count
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, memory_of
 
-from tensorlab.errors import IndexOutOfRange, MemoryLayoutError
+from tensorlab.errors import IndexOutOfRange, MemoryLayoutError, UnsupportedDType
 
 cdef enum:
     AHEAD = 4                   # positions between the prefetch of one and its move
@@ -142,14 +142,14 @@ set_loops[int64_t](NULL)
 set_loops[two_words](NULL)
 
 
-cdef index_loop loop_for(int mode, int dtype) except NULL:
+cdef index_loop loop_for(int mode, int dtype, str where) except NULL:
     cdef index_loop loop
     if mode == ADD:
         loop = add_loops[dtype]
     else:
         loop = take_loops[item_size[dtype]] if mode == TAKE else put_loops[item_size[dtype]]
     if loop == NULL:
-        refuse_loop(dtype)
+        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(dtype)}; convert it with .to() first")
     return loop
 
 
@@ -293,7 +293,7 @@ cdef int for_each_index(IndexIterator* iter, int mode, TensorBase x, TensorBase 
     Threads share the positions where they only read them. Where they write, a place may be meant by several positions, so
     that a thread must have all of them: then the run or the outermost kept dimension is shared.
     """
-    cdef index_loop loop = loop_for(mode, x.dtype_)
+    cdef index_loop loop = loop_for(mode, x.dtype_, where)
     cdef Job job
     cdef ssize work = iter.n * iter.run, n, grain
     cdef int d, threads, size = item_size[x.dtype_]

@@ -18,7 +18,7 @@ ctypedef bint (*scatter_gather_loop)(void* x, const int64_t* index, void* flat, 
                                      ssize flat_stride, ssize dim_stride, ssize bound) noexcept nogil
 
 cdef void set_up_iterator(ScatterGather* iter, TensorBase x, int dim, TensorBase index, TensorBase flat) noexcept nogil
-cdef scatter_gather_loop loop_for(int mode, int dtype) except NULL
+cdef scatter_gather_loop loop_for(int mode, int dtype, str where) except NULL
 cdef bint run_iterator(ScatterGather* iter, scatter_gather_loop loop, bint writes, TensorBase x, TensorBase index,
                        TensorBase flat) noexcept
 cdef bint check_loop(void* x, const int64_t* index, void* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,

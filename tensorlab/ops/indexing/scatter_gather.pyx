@@ -9,7 +9,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 
 from tensorlab._core.dtypes cimport (
     BOOL, COMPLEX128, COMPLEX64, FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, MAX_ITEMSIZE, NUM_DTYPES,
-    UINT16, UINT32, UINT64, UINT8, complex128, complex64, item_size, refuse_loop, two_words, word
+    UINT16, UINT32, UINT64, UINT8, complex128, complex64, dtype_object, item_size, two_words, word
 )
 from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_as, copy_into
@@ -22,7 +22,7 @@ from tensorlab.ops.indexing.index_iterator cimport (
     ADD, TAKE, add_to, bool_element, element, must_be_widened, widened
 )
 
-from tensorlab.errors import DTypeError, PositionOutOfRange, ShapeError
+from tensorlab.errors import DTypeError, PositionOutOfRange, ShapeError, UnsupportedDType
 
 cdef enum:
     GRAIN = 16384               # elements that make a thread worth starting
@@ -138,14 +138,14 @@ set_loops[int64_t](NULL)
 set_loops[two_words](NULL)
 
 
-cdef scatter_gather_loop loop_for(int mode, int dtype) except NULL:
+cdef scatter_gather_loop loop_for(int mode, int dtype, str where) except NULL:
     cdef scatter_gather_loop loop
     if mode == ADD:
         loop = add_loops[dtype]
     else:
         loop = gather_loops[item_size[dtype]] if mode == TAKE else scatter_loops[item_size[dtype]]
     if loop == NULL:
-        refuse_loop(dtype)
+        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(dtype)}; convert it with .to() first")
     return loop
 
 
@@ -289,6 +289,6 @@ cdef int scatter_into(TensorBase x, int dim, TensorBase index, TensorBase flat, 
     set_up_iterator(&iter, x, dim, index, flat)
     if not run_iterator(&iter, check_loop, False, x, index, flat):
         raise_bad_index(x, dim, index, where)
-    if not run_iterator(&iter, loop_for(mode, x.dtype_), True, x, index, flat):
+    if not run_iterator(&iter, loop_for(mode, x.dtype_, where), True, x, index, flat):
         raise_bad_index(x, dim, index, where)
     return 0
