@@ -7,7 +7,7 @@ from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dispatch.out_argument cimport CASTS, dtype_or_that_of, store_out
 from tensorlab._core.dtypes cimport (
-    BOOL, COMPLEX, FLOAT32, FLOAT64, FLOAT8, INEXACT, INT64, NUM_DTYPES, ORDERED, UINT64, dtype_code,
+    BOOL, COMPLEX, FLOAT32, FLOAT64, INEXACT, INT64, NUM_DTYPES, ORDERED, UINT64, dtype_code,
     dtype_object, is_double, is_in, item_size, kernel_dtype, real, real_dtype, sum_dtype
 )
 from tensorlab._core.graph.graph cimport bump_version, ndim_of
@@ -306,12 +306,8 @@ cdef object share_among(object mask, object grad):
 cdef Op SUM = Op("sum(Tensor x, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
                  aten="sum.dim_IntList")
 
-cdef int summed_dtype(TensorBase x, object dtype, str where) except -1:
-    """The type of a sum or product of x: the one that is asked for, or that of its elements, int64 for integers and bools."""
-    cdef int code = dtype_code(dtype, sum_dtype(x.dtype_))
-    if is_in(code, FLOAT8):
-        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(code)}; give dtype=tensorlab.float32")
-    return code
+cdef int refuse_sum(int code, str where) except -1:
+    raise UnsupportedDType(f"{where}: not implemented for {dtype_object(code)}; give dtype=tensorlab.float32")
 
 @SUM.infer
 def sum_infer(TensorBase x, dim, bint keepdim, dtype):
