@@ -10,7 +10,7 @@ from tensorlab._core.dispatch.operands cimport check_same_place, same_numbers
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, FLOATING, NUM_DTYPES, dtype_code, dtype_object, is_in, kernel_dtype, real
 from tensorlab._core.graph.graph cimport dim_of
 from tensorlab._core.layout cimport plain_ints, shape_text, ssize
-from tensorlab._core.tensor cimport TensorBase, result_beside
+from tensorlab._core.tensor cimport TensorBase, alias, result_beside
 from tensorlab.ops.dim_iterator cimport STRIP, DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
 from tensorlab.ops.inner_loops cimport INFINITY, exp_nonpositive, exp_shifted, largest, pairwise_sum, sum_of_products
 
@@ -162,6 +162,21 @@ def softmax(TensorBase input not None, dim, dtype=None, *, out=None):
     tensor([0., 0., 1.])
     """
     return run_3(SOFTMAX, input, plain_ints(dim), dtype, out)
+
+
+# ---------------------------------------------------------------- _safe_softmax
+# Of scores that are all masked out; programs that PyTorch has traced call it.
+cdef Op SAFE_SOFTMAX = Op("_safe_softmax(Tensor x, int dim, ScalarType? dtype=None) -> Tensor")
+
+@SAFE_SOFTMAX.compose
+def safe_softmax_of(TensorBase x, dim, dtype):
+    """softmax, but zeros where all numbers are -inf."""
+    scores = alias(x)                                   # without its history
+    return softmax(scores, dim, dtype=dtype).masked_fill((scores == -INFINITY).all(dim, keepdim=True), 0)
+
+@SAFE_SOFTMAX.derivative("x")
+def safe_softmax_derivative(grad, out, dim):
+    return run_3(SOFTMAX_BACKWARD, grad, out, dim)
 
 
 # ---------------------------------------------------------------- softmax_backward: y * (grad - sum(grad * y)) in one pass

@@ -64,6 +64,19 @@ RANDOM = [
         uniform(0.5, 9, 3, 4),
         derivatives=1,
     ),
+    # tests/ops/test_inner_functions.py
+    Sample(
+        "_safe_softmax", lambda T, x: REGISTRY["_safe_softmax"](x, 1), normal(3, 4), derivatives=1
+    ),
+    Sample(
+        "max_pool2d_with_indices_backward",
+        lambda T, grad, x: REGISTRY["max_pool2d_with_indices_backward"](
+            grad, x, (2, 2), (2, 2), (0, 0), (1, 1), False, T.tensor([[[0, 3], [9, 14]]])
+        ),
+        normal(1, 2, 2),
+        normal(1, 4, 4),
+        derivatives=1,
+    ),
     Sample(
         "_standard_gamma_grad",
         lambda T, x: T._standard_gamma_grad(x, x + 0.1),

@@ -1,5 +1,7 @@
 """Norms with their statistics, reductions by segments, and what else PyTorch shows at its front, next to PyTorch."""
 
+import math
+
 import pytest
 
 import tensorlab
@@ -148,3 +150,35 @@ def test_masked_indices_may_lie_anywhere():
         return found + with_gradients(T, lambda x, v: put(x, mask, indices, v), x, values)
 
     agree(call, 1e-9)
+
+
+# ---------------------------------------------------------------- ops.aten
+@pytest.mark.parametrize("dtype", [None, "float64"])
+def test_softmax_of_scores_that_are_all_masked_out(dtype):
+    def call(T):
+        x = T.tensor([[0.0, 1.0, -math.inf], [-math.inf] * 3], requires_grad=True)
+        dtypes = () if dtype is None else (getattr(T, dtype),)
+        y = T.ops.aten._safe_softmax.default(x, 1, *dtypes)
+        (grad,) = T.autograd.grad((y * y).sum(), x)
+        return y.detach(), grad
+
+    agree(call, 1e-6)
+
+
+@pytest.mark.parametrize(
+    "options", [(2, 2, 0, 1), (2, 1, 1, 1), (2, 2, 1, 2), ([3, 2], 2, [1, 0], 1)]
+)
+def test_gradients_of_maxima_by_their_places(options):
+    def call(T):
+        size, stride, padding, dilation = options
+        x = numbers(T, 2, 5, 6, requires_grad=True)
+        names = {"kernel_size": size, "stride": stride, "padding": padding, "dilation": dilation}
+        out, indices = T.nn.functional.max_pool2d(x, **names, return_indices=True)
+        grad = numbers(T, *out.shape, requires_grad=True)
+        backward = T.ops.aten.max_pool2d_with_indices_backward.default
+        pairs = [[one] * 2 if isinstance(one, int) else one for one in options]
+        made = backward(grad, x, *pairs, False, indices)
+        twice = T.autograd.grad((made * made).sum(), [grad, x])
+        return [one.detach().contiguous() + 0 for one in (made, *twice)]
+
+    agree(call, 1e-12)

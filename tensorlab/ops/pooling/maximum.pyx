@@ -12,7 +12,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops.iterator cimport plain_as, plain_result, put_back
-from tensorlab._core.tensor cimport TensorBase, memory_of
+from tensorlab._core.tensor cimport TensorBase, alias, memory_of
 from tensorlab.ops.pooling.windows cimport (
     BEHIND, FIRST, Planes, axis_sizes, check_axes, check_filled, describe, ints_for_axes,
     ints_beside, ints_of, lengths_of, run_planes, strides_or_kernels, result_of_sizes,
@@ -248,6 +248,9 @@ def max_pool_kernel(TensorBase values, TensorBase indices, TensorBase x, kernel_
 @MAX_POOL2D.derivative("x")
 @MAX_POOL3D.derivative("x")
 def max_pool_derivative(grad, x_shape, indices, kernel_size, padding, dilation):
+    return to_where_maxima_were(grad, x_shape, indices, kernel_size, padding, dilation)
+
+def to_where_maxima_were(grad, x_shape, indices, kernel_size, padding, dilation):
     """Each window's gradient goes to the place that its number came from; that of a window of padding goes nowhere."""
     axes = len(kernel_size)
     # only a wide step can miss the image
@@ -256,6 +259,28 @@ def max_pool_derivative(grad, x_shape, indices, kernel_size, padding, dilation):
         grad = grad.masked_fill(indices >= size, 0)
         indices = indices.clamp(max=size - 1)
     return to_places(grad, indices, x_shape, axes)
+
+# What programs that PyTorch has traced call.
+cdef Op MAX_POOL2D_BACKWARD = Op("max_pool2d_with_indices_backward(Tensor grad, Tensor x, int[] kernel_size, int[] stride, "
+                                 "int[] padding, int[] dilation, bool ceil_mode, Tensor indices) -> Tensor",
+                                 aten="max_pool2d_with_indices_backward", public={"grad": "grad_output"}, checks_values=True)
+
+@MAX_POOL2D_BACKWARD.compose
+def max_pool2d_backward_of(TensorBase grad, TensorBase x, kernel_size, stride, padding, dilation, ceil_mode,
+                           TensorBase indices):
+    kernels, paddings, steps = [ints_for_axes(one, 2, "max_pool2d_with_indices_backward", name)
+                                for one, name in ((kernel_size, "kernel_size"), (padding, "padding"), (dilation, "dilation"))]
+    return to_where_maxima_were(alias(grad), x.shape, alias(indices), kernels, paddings, steps)
+
+@MAX_POOL2D_BACKWARD.derivative("grad")
+def max_pool2d_backward_derivative_grad(grad, indices):
+    """What was put at these places comes from there."""
+    places = indices.clamp(max=grad.size(-1) * grad.size(-2) - 1).flatten(-2)
+    return grad.flatten(-2).gather(-1, places).view(indices.shape).masked_fill(indices >= grad.size(-1) * grad.size(-2), 0)
+
+@MAX_POOL2D_BACKWARD.derivative("x")
+def max_pool2d_backward_derivative_x(grad, x_shape):
+    return grad.new_zeros(x_shape)
 
 cdef tuple max_pool(Op op, int axes, TensorBase x, object kernel_size, object stride, object padding, object dilation,
                     bint ceil_mode):
