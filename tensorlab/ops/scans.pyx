@@ -13,7 +13,7 @@ from tensorlab._core.dispatch.out_argument cimport (
 from tensorlab._core.dtypes cimport (
     BOOL, COMPLEX, COMPLEX128, COMPLEX64, FLOAT32, FLOAT64, INEXACT, INT16, INT32,
     INT64, INT8, NUMBER, NUM_DTYPES, ORDERED, UINT8, complex128, complex64,
-    complex_number, dtype_code, dtype_object, is_double, is_in, kernel_dtype, number, real,
+    complex_number, dtype_code, dtype_object, is_in, kernel_dtype, number, real,
     real_dtype, sum_dtype
 )
 from tensorlab._core.graph.graph cimport dim_of, needs_grad
@@ -216,6 +216,48 @@ cdef void logcumsumexp_loop(void** data, ssize n, real* as_this) noexcept nogil:
                 so_far = larger + log1p_of_double(exp_of_double(smaller - larger))
         out[i] = <real>so_far
 
+cdef dim_loop[NUM_DTYPES] logcumsumexp_loops
+logcumsumexp_loops[FLOAT32] = <dim_loop>logcumsumexp_loop[float]
+logcumsumexp_loops[FLOAT64] = <dim_loop>logcumsumexp_loop[double]
+
+cdef extern from "math.h" nogil:
+    double atan2_of_double "atan2"(double, double)
+
+cdef extern from "complex.h" nogil:
+    complex128 exp_of_complex "cexp"(complex128)
+    complex128 log_of_complex "clog"(complex128)
+
+cdef void complex_logcumsumexp_loop(void** data, ssize n, complex_number* as_this) noexcept nogil:
+    """The same; what is larger is decided by the real parts, and imaginary parts may be beyond pi, as those of x are."""
+    cdef complex_number* out = <complex_number*>data[0]
+    cdef complex_number* x = <complex_number*>data[1]
+    cdef complex128 so_far = 0, larger, smaller, share
+    cdef ssize i
+    for i in range(n):
+        if i == 0:
+            so_far = x[i]
+        else:
+            smaller, larger = so_far, x[i]
+            if larger.real < smaller.real:
+                smaller, larger = larger, smaller
+            if smaller != smaller or larger != larger:
+                so_far = larger + smaller               # nan stays
+            elif smaller.real == larger.real and smaller.real - smaller.real != 0:
+                if smaller.real > 0:                    # both inf; else both -inf, and it stays as it is
+                    so_far = log_of_complex(exp_of_complex(smaller) + exp_of_complex(larger))
+            else:
+                share = exp_of_complex(smaller - larger)
+                so_far = larger + log_of_one_and(share)
+        out[i] = <complex_number>so_far
+
+cdef inline complex128 log_of_one_and(complex128 x) noexcept nogil:
+    """log(1 + x), exact for small x."""
+    cdef double size = log1p_of_double(2 * x.real + x.real * x.real + x.imag * x.imag) / 2
+    return size + 1j * atan2_of_double(x.imag, 1 + x.real)
+
+logcumsumexp_loops[COMPLEX64] = <dim_loop>complex_logcumsumexp_loop[complex64]
+logcumsumexp_loops[COMPLEX128] = <dim_loop>complex_logcumsumexp_loop[complex128]
+
 cdef Op LOGCUMSUMEXP = Op("logcumsumexp(Tensor x, int dim) -> Tensor")
 
 @LOGCUMSUMEXP.derivative("x")
@@ -223,6 +265,9 @@ def logcumsumexp_derivative(grad, out, x, dim):
     """Each x[i] is in out[i], out[i+1], ...: exp(x[i]) times the sum of grad * exp(-out) from i on. That sum is a
     logcumsumexp from the end, once for the positive and once for the negative gradients, so that it cannot overflow either."""
     lowest = float("-inf")
+    if out.is_complex():                                # a logarithm takes any gradient
+        gains = (grad.log() - out).masked_fill(out.real == lowest, lowest)
+        return (logcumsumexp(gains.flip(dim), dim).flip(dim) + x).exp()
     nothing = out == lowest                             # all of x[:i + 1] is -inf, which no gradient moves
     gains = (grad.masked_fill(grad <= 0, 1).log() - out).masked_fill((grad <= 0) | nothing, lowest)
     losses = ((-grad).masked_fill(grad >= 0, 1).log() - out).masked_fill((grad >= 0) | nothing, lowest)
@@ -236,14 +281,14 @@ def logcumsumexp_infer(TensorBase x, dim):
 @LOGCUMSUMEXP.kernel
 def logcumsumexp_kernel(TensorBase out, TensorBase x, dim):
     cdef int d = dim_of(dim, x, "logcumsumexp"), kernel = kernel_dtype(x.dtype_)
-    scan(x, out, d, kernel, <dim_loop>logcumsumexp_loop[double] if is_double(kernel) else <dim_loop>logcumsumexp_loop[float])
+    scan(x, out, d, kernel, logcumsumexp_loops[kernel])
 
 def logcumsumexp(TensorBase input not None, dim, *, out=None):
     """Running logarithm of the sum of exponentials along a dimension.
 
     Parameters
     ----------
-    input : Tensor, floating
+    input : Tensor, floating or complex
     dim : int
 
     Returns
@@ -254,11 +299,6 @@ def logcumsumexp(TensorBase input not None, dim, *, out=None):
     >>> tensorlab.logcumsumexp(tensorlab.tensor([0., 0., 1000.]), 0)
     tensor([0.0000e+00, 6.9315e-01, 1.0000e+03])
     """
-    if is_in(input.dtype_, COMPLEX):                    # an imaginary part only turns exp(x), so the real ones are kept small
-        top = input.real.detach().amax(dim, True) if input.ndim_ > 0 else input.real.detach()
-        top = top.masked_fill(top.isinf(), 0)
-        result = cumsum((input - top).exp(), dim).log() + top
-        return store_out("logcumsumexp", result, out, (input,), NO_PARTIAL_OVERLAP)
     return run_2(LOGCUMSUMEXP, input, plain_ints(dim), out, NO_PARTIAL_OVERLAP)
 
 

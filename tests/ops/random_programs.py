@@ -153,6 +153,7 @@ T.view_as_real({z})[..., 1] * {r}
 {z}.prod(-1, keepdim=True) * {w}
 {z}.cumsum(-1)
 {z}.cumprod(-1)
+{z}.logcumsumexp(-1)
 {z}.var(-1, keepdim=True) * {w}
 {z}.std(-1, keepdim=True) * {w}
 {z}.norm(dim=-1, keepdim=True) * {w}
@@ -577,6 +578,8 @@ def main():
         if found:
             mismatches.append(seed)
             print(f"MISMATCH in program {seed}\n{source}\n{found}\n", flush=True)
+        if (seed + 1) % 1000 == 0:
+            print(f"programs up to {seed}: {len(mismatches)} mismatches", flush=True)
         if time.monotonic() - begin > arguments.seconds:
             break
     done = seed - arguments.seed + 1

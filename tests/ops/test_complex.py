@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tensorlab
+from tests.ops.agreement import agree
 from tests.ops.every_sample import FLOATING, as_tuple, dtype_name, named
 from tests.ops.samples import is_floating
 from tests.oracle import require_torch
@@ -245,3 +246,27 @@ def test_int_and_float_of_a_complex_number_that_is_real():
     for function in (int, float):
         with pytest.raises(RuntimeError, match="imaginary part, which would be lost"):
             function(tensorlab.tensor(3 + 1j))
+
+
+def test_running_logarithms_of_complex_sums():
+    """Small terms in front of large ones aren't lost, and imaginary parts beyond pi stay."""
+    inf = float("inf")
+    rows = [
+        [0.5 + 7j, 1 - 2j, -3 + 4j, 0.1j],
+        [-1000, 0, 5 + 3j, 900 + 4j],
+        [complex(-inf, 0), complex(-inf, 0), 1 + 1j, 1 + 4j],
+    ]
+
+    def call(T):
+        x = T.tensor(rows, dtype=T.complex128, requires_grad=True)
+        y = T.logcumsumexp(x, 1)
+        (grad,) = T.autograd.grad(T.view_as_real(y[:2]).sin().sum(), x)
+        return [
+            T.view_as_real(one.detach().resolve_conj()).contiguous() + 0 for one in (y, grad[:2])
+        ]
+
+    agree(call, 1e-12)
+    agree(lambda T: T.logcumsumexp(T.tensor([complex(inf, 0), 1 + 0j]), 0).real + 0)
+    x = tensorlab.randn(2, 4, dtype=tensorlab.complex128, requires_grad=True)
+    assert tensorlab.autograd.gradcheck(lambda x: x.logcumsumexp(1), (x,))
+    assert tensorlab.autograd.gradgradcheck(lambda x: x.logcumsumexp(1), (x,))

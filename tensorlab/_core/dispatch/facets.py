@@ -95,7 +95,7 @@ is_copy = Facet("is_copy", False)
 converts = Facet("converts", False)
 # The result has elements of the first argument and no others, in other places or several times.
 rearranges = Facet("rearranges", False)
-# The gradient depends on no value of the input, and still leads there: the second derivative is zeros, rather than missing.
+# The gradient depends on no value of the input, and still leads there: the second derivative is zeros, not missing.
 # So it is with PyTorch's pooling and padding, whose gradients can be penalised like any other's.
 zero_curvature = Facet("zero_curvature", False)
 # PyTorch's arithmetic, alone among its functions, also takes numbers only, and answers with a 0-d tensor.
