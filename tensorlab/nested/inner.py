@@ -121,7 +121,9 @@ def mean(function, input, dim=None, keepdim=False, *, dtype=None):
         return function(x._values, dtype=dtype)
     batch, ragged, inner = split_dims("mean", x, dim)
     if not (x.dtype.is_floating_point or x.dtype.is_complex) and dtype is None:
-        raise RuntimeError(f"mean: the dtype must be floating point or complex, but is {x.dtype}; give dtype=")
+        raise RuntimeError(
+            f"mean: the dtype must be floating point or complex, but is {x.dtype}; give dtype="
+        )
     result = total(None, x, dim, keepdim=True, dtype=dtype)
     count = math.prod(x._values.shape[d] for d in inner)
     if ragged and batch:
