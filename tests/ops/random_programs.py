@@ -252,7 +252,7 @@ T.special.sinc({r}.abs() + 0.3)
 T.special.logsumexp({r}, -1, keepdim=True) + {s}
 T.special.softmax({r}, -1)
 T.special.log_softmax({r}, -2)
-T.special.round({r}.detach(), decimals=1) * {s}
+T.special.round(x0.detach(), decimals=1) * {s}
 T.special.spherical_bessel_j0({r}.detach()) + {s}
 T.special.modified_bessel_i0({r}.detach()) + {s}
 T.special.modified_bessel_k1({r}.detach().abs() + 0.2) + {s}
@@ -266,8 +266,8 @@ T.atan2({r}, {s})
 T.hypot({r}, {s})
 T.logaddexp({r}, {s})
 T.logaddexp2({r}, {s})
-T.copysign({r}, {s})
-T.ldexp({r}, {s}.detach().round())
+T.copysign({r}, x0.detach())
+T.ldexp({r}, x0.detach().round())
 T.float_power({r}.abs() + 0.1, {s}).to({r}.dtype)
 T.nextafter({r}.detach(), {s}.detach()) + {s}
 T.mvlgamma({r}.abs() + 2, 2)
@@ -276,7 +276,7 @@ T.cumulative_trapezoid({r}, dim=-1).sum(-1, keepdim=True) + {s}
 T.nn.functional.gelu({r})
 T.quantile({r}, 0.3, dim=-1, keepdim=True) * {s}
 T.cov({m}.real)[:1, :1] * {s}
-T.heaviside({r}.detach(), {s}.detach()) * {s}
+T.heaviside(x0.detach(), x1.detach()) * {s}
 """
 SPARSE = """
 T.sparse.mm({m}.to_sparse(), {k})
