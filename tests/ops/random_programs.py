@@ -262,7 +262,7 @@ T.special.hermite_polynomial_h({r}.detach(), {order}) + {s}
 T.special.laguerre_polynomial_l({r}.detach(), {order}) + {s}
 T.special.legendre_polynomial_p({r}.detach() / 3, {order}) + {s}
 T.lgamma({r}.abs() + 0.5)
-T.atan2({r}, {s})
+T.atan2({r}, {s}.abs() + 0.1)
 T.hypot({r}, {s})
 T.logaddexp({r}, {s})
 T.logaddexp2({r}, {s})
