@@ -125,8 +125,9 @@ class BestFactor(Exercise):
     """The largest factor
 
     `GradScaler` searches, because it can't see the gradients before they are scaled. You can. Write
-    `best_factor(grads)`: `grads` is a list of float32 tensors, and the result is the largest power of two by which they can be multiplied so
-    that each of them is finite in float16. It's 1.0 if all gradients are 0. The power may be negative.
+    `best_factor(grads)`: `grads` is a list of float32 tensors, and the result is the largest power of two by which they
+    can be multiplied so that each of them is finite in float16. It's 1.0 if all gradients are 0. The power may be
+    negative.
     """
 
     kind = "implement"
