@@ -70,6 +70,7 @@ def outcome(T, line):
     return None
 
 
+@pytest.mark.filterwarnings("ignore:Sparse CSR")  # of PyTorch, once in a process
 @pytest.mark.parametrize("line", [line.strip() for line in CLOSE.strip().splitlines()])
 def test_two_values_are_close_where_pytorch_says_so(line):
     assert outcome(tensorlab, line) == outcome(torch, line)
