@@ -52,9 +52,9 @@ FAMILIES = {
     "pointwise": ("ops/pointwise/*.pyx ops/pointwise/common.pxd ops/pointwise_losses.pyx "
                   "_core/loops/scalar_functions.h _core/loops/tl_math.pxd _core/loops/c_math.pxd",
                   [*OPS, "tests/core/test_tl_math.py"]),
-    "reductions": ("ops/reductions.pyx ops/reduction_iterator.pyx ops/extrema.pyx ops/statistics.pyx ops/products.pyx "
-                   "ops/norms.pyx ops/order_statistics.pyx ops/quantiles.py ops/integrals.py ops/histograms.pyx "
-                   "ops/inner_loops.pxd", OPS),
+    "reductions": ("ops/reductions.p[xy][dx] ops/reduction_iterator.pyx ops/extrema.pyx ops/statistics.pyx "
+                   "ops/products.pyx ops/norms.pyx ops/order_statistics.pyx ops/quantiles.py ops/integrals.py "
+                   "ops/histograms.pyx ops/inner_loops.pxd", OPS),
     "scans": ("ops/scans.pyx ops/dim_iterator.pyx", [*OPS, "tests/core/test_scarce_memory.py"]),
     "sorting": ("ops/sorting.pyx ops/sorted_values.pyx ops/searching.pyx ops/uniques.pyx", OPS),
     "indexing": ("ops/indexing/[aem]*.pyx ops/indexing/getitem.pyx ops/indexing/subscripts.pyx "
@@ -111,6 +111,8 @@ FAMILIES = {
                   ["tests/library", "tests/utils/test_pytree.py", "tests/utils/test_python_dispatch.py",
                    "tests/utils/test_cython_extension.py", "tests/utils/test_flop_counter.py",
                    "tests/test_fake_tensors.py", "tests/test_dispatch_trace.py", "tests/fx/test_pytree.py"]),
+    "amp": ("amp/*.py _core/dispatch/autocast.p[xy][dx] _core/dispatch/autocast_rules.py",
+            ["tests/test_autocast.py", "tests/test_grad_scaler.py", "tests/test_amp.py"]),
     "devices": ("_streams.py accelerator.py cpu/*.py utils/backend_registration.py viz/memory.py "
                 "viz/timeline.py",
                 ["tests/test_lab_device.py", "tests/test_memory_history.py", "tests/test_devices.py",

@@ -16,6 +16,7 @@ from libc.stdlib cimport free, realloc
 
 import os
 import threading
+from types import CodeType
 
 from tensorlab._core.dtypes cimport dtype_object
 from tensorlab._core.tensor cimport TensorBase
@@ -425,6 +426,8 @@ cdef int note_stack(Track track, Record* one) except -1:
 
 def line_of(code, int instruction):
     """The number of the line that an instruction of a code object stands for."""
+    if not isinstance(code, CodeType):
+        raise TypeError(f"line_of: expected a code object, not {type(code).__name__}")
     return PyCode_Addr2Line(<PyObject*>code, instruction)
 
 

@@ -170,6 +170,8 @@ cdef object explain_limit = None        # a function that writes the message for
 def watch_memory(function):
     """Let a function hear of each block of a storage; None ends it."""
     global watcher
+    if function is not None and not callable(function):
+        raise TypeError(f"watch_memory: expected a function or None, not {type(function).__name__}")
     watcher = function
 
 

@@ -3,6 +3,7 @@
 Programs that were traced by PyTorch call them by these names. Each is made of other functions.
 """
 
+from tensorlab._core.dispatch.numpy_aliases import accepts_numpy_names
 from tensorlab._core.dispatch.out_argument import NO_DERIVATIVE, store_out, store_outs
 from tensorlab.errors import DimensionError, DTypeError, ShapeError
 from tensorlab.ops import batch_norm as batch_norms
@@ -229,6 +230,7 @@ def empty_permuted(
     return made.requires_grad_(requires_grad)
 
 
+@accepts_numpy_names
 def _chunk_cat(tensors, dim, num_chunks, *, out=None):
     """Split each tensor into chunks along `dim`, with zeros at the end, and join those of the same number."""
     if num_chunks < 1 or len(tensors) == 0 or any(one.numel() == 0 for one in tensors):

@@ -166,6 +166,9 @@ ELSEWHERE = {
     **dict.fromkeys(("conj_physical", "nuclear_norm"), STRICTER),
     **dict.fromkeys(("view_as_complex_copy", "view_as_real_copy"), STRICTER),
     **dict.fromkeys(("dsmm", "spmm"), "other names of mm"),
+    **dict.fromkeys(
+        ("_chunk_cat", "native_batch_norm", "_native_batch_norm_legit"), "see test_inner_functions"
+    ),
     **dict.fromkeys(("complex", "polar"), "the comparison is of real numbers; see samples_complex"),
 }
 

@@ -104,6 +104,8 @@ cdef bint is_hidden():
 
 # ---------------------------------------------------------------- the layer
 @cython.final
+@cython.auto_pickle(False)
+@cython.binding(False)
 cdef class AutocastLayer(Layer):
     """Casts the arguments of each call by the rule of its op, and passes it on."""
 

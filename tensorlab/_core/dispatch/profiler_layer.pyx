@@ -39,7 +39,7 @@ cdef class ProfilerLayer(Layer):
         cdef object result
         if profiling.records_inputs:
             note_inputs(record, arguments, n)
-        thread_state().ceiling = self.position + 1      # what the kernel calls has a record, too
+        thread_state().ceiling = self.position + 1      # what the kernel calls has a record
         try:
             result = run_below(op, arguments, n)
             if profiling.records_inputs:
