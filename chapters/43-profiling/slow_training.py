@@ -55,7 +55,7 @@ def penalty(model, fixed=()):
     return total
 
 
-def train(count=256, fixed=(), on_step=None):
+def train(count=512, fixed=(), on_step=None):
     """Go through `count` pictures once; return the losses."""
     torch.manual_seed(0)
     model, losses = Network(fixed), []
