@@ -30,8 +30,8 @@ class profile:
     ----------
     enabled : bool; whether anything is recorded
     record_shapes, with_flops, profile_memory, with_stack, with_modules : bool, as of `tensorlab.profiler.profile`
-    use_cuda, use_device, use_kineto, use_cpu, experimental_config, acc_events, custom_trace_id_callback,
-        post_processing_timeout_s, activity_filters : taken for PyTorch's sake
+    use_cuda, use_device, use_kineto, use_cpu, experimental_config : taken for PyTorch's sake
+    acc_events, custom_trace_id_callback, post_processing_timeout_s, activity_filters : the same
 
     Examples
     --------

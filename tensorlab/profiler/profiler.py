@@ -61,8 +61,9 @@ class profile:
     with_stack : bool, whether lines of source are
     with_flops : bool, whether floating-point operations are counted
     with_modules : bool, whether each call of a module is a row
-    experimental_config, execution_trace_observer, acc_events, use_cuda, custom_trace_id_callback,
-        post_processing_timeout_s : taken for PyTorch's sake; `acc_events` keeps the events of all cycles
+    acc_events : bool, whether the events of all cycles are kept
+    experimental_config, execution_trace_observer, use_cuda : taken for PyTorch's sake
+    custom_trace_id_callback, post_processing_timeout_s : the same
 
     Attributes
     ----------
