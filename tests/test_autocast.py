@@ -6,8 +6,10 @@ import weakref
 
 import pytest
 from tensorlab._core.dispatch.autocast import settings
+from tensorlab._core.dispatch.layers import entered_layers
 
 import tensorlab
+from tensorlab._core.dispatch.recorder import Counter
 from tensorlab.amp import autocast
 from tensorlab.nn import functional as F
 from tensorlab.utils.checkpoint import checkpoint
@@ -166,6 +168,32 @@ def test_one_context_can_be_entered_in_itself():
             assert product_type(X) == tensorlab.bfloat16
         assert product_type(X) == tensorlab.bfloat16
     assert product_type(X) == tensorlab.float32
+
+
+def test_nothing_is_left_of_a_region():
+    with autocast("cpu"):
+        assert len(entered_layers()) == 1
+    assert entered_layers() == ()
+
+
+def test_an_op_that_casts_by_itself_is_not_cast_for_again():
+    """Below the layer, a kernel that is written in Python computes with what it was given."""
+    with autocast("cpu"), Counter("profiler") as counter:
+        F.l1_loss(X.bfloat16(), X.bfloat16())
+    assert counter.counts["to_copy"] == 4  # two of the test's, two of the loss's
+
+
+def test_the_device_type_may_be_left_out():
+    def answers(T):
+        found = [
+            T.set_autocast_enabled(True),
+            T.is_autocast_enabled(),
+            T.is_autocast_enabled("cpu"),
+        ]
+        T.set_autocast_enabled(False)
+        return [*found, T.is_autocast_enabled()]
+
+    agree(answers)
 
 
 def test_an_error_ends_the_region():
@@ -392,6 +420,7 @@ BAD = """
     T.set_autocast_enabled("cpu", 3)
     T.set_autocast_dtype("cpu", 3)
     T.set_autocast_enabled("gpu", True)
+    T.set_autocast_dtype("gpu", T.bfloat16)
     T.is_autocast_enabled(3)
     T.autocast("cpu", dtype=3)
     T.set_autocast_cache_enabled(3)

@@ -112,7 +112,8 @@ FAMILIES = {
                    "tests/utils/test_cython_extension.py", "tests/utils/test_flop_counter.py",
                    "tests/test_fake_tensors.py", "tests/test_dispatch_trace.py", "tests/fx/test_pytree.py"]),
     "amp": ("amp/*.py _core/dispatch/autocast.p[xy][dx] _core/dispatch/autocast_rules.py",
-            ["tests/test_autocast.py", "tests/test_grad_scaler.py", "tests/test_amp.py"]),
+            ["tests/test_autocast.py", "tests/test_grad_scaler.py", "tests/test_amp.py",
+             "tests/compiler/capture/test_settings.py"]),
     "devices": ("_streams.py accelerator.py cpu/*.py utils/backend_registration.py viz/memory.py "
                 "viz/timeline.py",
                 ["tests/test_lab_device.py", "tests/test_memory_history.py", "tests/test_devices.py",
