@@ -2,8 +2,10 @@
 
 import gc
 import threading
+import types
 import weakref
 
+import numpy
 import pytest
 from tensorlab._core.dispatch.autocast import settings
 from tensorlab._core.dispatch.layers import entered_layers
@@ -73,7 +75,7 @@ def function_of(name, T):
     return T
 
 
-def types(results):
+def types_of(results):
     results = results if isinstance(results, (list, tuple)) else [results]
     return [str(one.dtype).split(".")[-1] for one in results if hasattr(one, "dtype")]
 
@@ -105,8 +107,8 @@ def test_an_op_is_cast_as_in_pytorch(name, half):
                 got = function_of(name, tensorlab)(
                     ours(sample.input), *ours(sample.args), **ours(sample.kwargs)
                 )
-            wanted = types(wanted)  # of lstsq, PyTorch's samples look at two results
-            assert types(got)[: len(wanted)] == wanted, (
+            wanted = types_of(wanted)  # of lstsq, PyTorch's samples look at two results
+            assert types_of(got)[: len(wanted)] == wanted, (
                 sample.input.shape,
                 sample.args,
                 sample.kwargs,
@@ -259,6 +261,49 @@ def test_settings_of_one_device_type_have_older_names():
         return [*found, T.is_autocast_cpu_enabled(), str(T.get_autocast_gpu_dtype())[-7:]]
 
     agree(answers)
+
+
+OLDER = {
+    "is_autocast_cpu_enabled": (),
+    "set_autocast_cpu_enabled": (False,),
+    "get_autocast_cpu_dtype": (),
+    "set_autocast_cpu_dtype": (tensorlab.bfloat16,),
+    "get_autocast_gpu_dtype": (),
+    "set_autocast_gpu_dtype": (tensorlab.float16,),
+}
+
+
+@pytest.mark.parametrize("name", OLDER)
+def test_older_names_say_what_to_write_instead(name):
+    function = getattr(tensorlab, name)
+    newer = name.replace("_cpu", "").replace("_gpu", "")
+    assert function.__name__ == function.__qualname__ == name
+    assert function.__doc__.startswith(f"Write `{newer}(")
+    with pytest.warns(DeprecationWarning, match=rf"`{name}\(.*write `{newer}\('") as seen:
+        function(*OLDER[name])
+    assert seen[0].filename == __file__
+
+
+def test_containers_are_cast_for_a_function_of_ones_own():
+    half, seen = X.bfloat16(), []
+
+    @tensorlab.amp.custom_fwd(device_type="cpu", cast_inputs=tensorlab.float32)
+    def forward(ctx, *args, **kwargs):
+        seen.append((args, kwargs))
+
+    given = ("text", b"bytes", numpy.ones(2), 3, X.double(), {"x": half, half: 1}, iter([half]))
+    context = types.SimpleNamespace()
+    with autocast("cpu"):
+        forward(context, *given, more=[(half,)])
+    ((text, data, array, number, double, mapping, items), kwargs) = seen[0]
+    assert (text, data, number, double.dtype) == ("text", b"bytes", 3, tensorlab.float64)
+    assert array is given[2]
+    assert mapping["x"].dtype == kwargs["more"][0][0].dtype == tensorlab.float32
+    assert [one.dtype for one in items] == [tensorlab.float32]
+    assert context._dtype == tensorlab.bfloat16
+    forward(context, half)
+    assert seen[1][0][0] is half
+    assert context._fwd_used_autocast is False
 
 
 def test_float64_and_integers_are_left_alone():
