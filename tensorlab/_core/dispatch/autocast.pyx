@@ -14,15 +14,19 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 
 from tensorlab._core.dispatch.layers cimport Layer
-from tensorlab._core.dtypes cimport BFLOAT16, FLOAT16, FLOAT32, HALF, dtype as dtype_class, dtype_object, is_in
+from tensorlab._core.dtypes cimport (
+    BFLOAT16, FLOAT16, FLOAT32, HALF, dtype as dtype_class, dtype_object, is_in
+)
 from tensorlab._core.state.devices cimport ON_CPU
 from tensorlab._core.state.modes cimport thread_state
 from tensorlab._core.tensor cimport TensorBase
 
 import threading
 
+from tensorlab._core.dispatch.autocast_rules import (
+    FLOAT32 as TO_FLOAT32, LOWER, WIDEST, autocast_rule
+)
 from tensorlab._core.dispatch.layers import entered_layers
-from tensorlab._core.dispatch.autocast_rules import FLOAT32 as TO_FLOAT32, LOWER, WIDEST, autocast_rule
 
 cdef extern from *:
     """
@@ -43,19 +47,21 @@ cdef ThreadAutocast* thread_autocast() noexcept nogil:
 
 # ---------------------------------------------------------------- casting
 cpdef bint is_eligible(object x):
-    """Is x a tensor that autocast may cast: in memory of the cpu, of a floating type, and not float64?"""
+    """May x be cast: is it a tensor in memory of the cpu, of a floating type but float64?"""
     cdef TensorBase tensor
     if not isinstance(x, TensorBase):
         return False
     tensor = <TensorBase>x
-    return (is_in(tensor.dtype_, HALF) or tensor.dtype_ == FLOAT32) and tensor.storage_.device == ON_CPU
+    return is_in(tensor.dtype_, HALF | 1 << FLOAT32) and tensor.storage_.device == ON_CPU
 
 
 cdef object cast(object x, int dtype):
-    """x in another type, if it is a tensor that may be cast, or a list with the tensors in it cast."""
-    if isinstance(x, (tuple, list)):
-        return type(x)([cast(one, dtype) for one in x]) if type(x) in (tuple, list) else x
-    return x.to(dtype_object(dtype)) if is_eligible(x) and (<TensorBase>x).dtype_ != dtype else x
+    """x in another type, if it is a tensor that may be cast; of a list, the tensors in it."""
+    if type(x) is tuple or type(x) is list:
+        return type(x)([cast(one, dtype) for one in x])
+    if is_eligible(x) and (<TensorBase>x).dtype_ != dtype:
+        return x.to(dtype_object(dtype))
+    return x
 
 
 cdef int widest_among(object values, int widest) except -1:
@@ -65,12 +71,14 @@ cdef int widest_among(object values, int widest) except -1:
             widest = widest_among(x, widest)
         elif is_eligible(x):
             if (<TensorBase>x).dtype_ != widest:
-                widest = FLOAT32                    # also for bfloat16 and float16, which neither can hold
+                widest = FLOAT32        # also of bfloat16 and float16: neither holds the other
     return widest
 
 
 cpdef tuple in_float32(tuple values):
-    """The values with their tensors in float32 where autocast is on; for functions whose ops, one by one, would not be cast so.
+    """The values, with their tensors in float32 where autocast is on.
+
+    For functions over several ops: these, one by one, would not be cast so.
 
     >>> in_float32((1, None))
     (1, None)
