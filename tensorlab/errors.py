@@ -187,6 +187,26 @@ class VersionError(GradientError):
     """A tensor that was saved for backward has been changed in place."""
 
 
+class DistError(TensorlabError, RuntimeError):
+    """Processes that work together can't go on."""
+
+
+class DistBackendError(DistError):
+    """A collective failed: a rank is gone, late, or calls something else than the others."""
+
+
+class DistNetworkError(DistError):
+    """A rank can't reach the others: nothing answers at the address, or the port is in use."""
+
+
+class DistStoreError(DistError):
+    """A store of keys and values that ranks share has no answer, or not in time."""
+
+
+class QueueEmptyError(DistStoreError):
+    """A queue in a store is empty, and the caller doesn't want to wait."""
+
+
 def what_was_meant(value):
     """Return how to get what is meant from a value of the wrong type, to end a sentence, or "".
 

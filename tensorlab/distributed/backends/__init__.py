@@ -1,0 +1,1 @@
+"""What carries values between ranks: threads of one process, or MPI between processes."""
