@@ -1,12 +1,33 @@
 """The default stream of random numbers: where it starts and where it is."""
 
 import contextlib
+import threading
 
 from tensorlab import _missing
 from tensorlab._core.dtypes import DTYPES
+from tensorlab._core.random import DrawingAside, Generator
 from tensorlab._core.random import default_generator as _default_generator
 
 default_generator = _default_generator()
+of_thread = threading.local()
+
+
+def stream():
+    """Return the generator of the default stream: a thread that is a rank has its own."""
+    return getattr(of_thread, "generator", default_generator)
+
+
+@contextlib.contextmanager
+def own_stream(state, seed):
+    """Give this thread a default stream of its own, which starts at a state or with a seed."""
+    generator = Generator()
+    generator.set_state(state) if seed is None else generator.manual_seed(seed)
+    of_thread.generator = generator
+    try:
+        with DrawingAside(generator):
+            yield
+    finally:
+        del of_thread.generator
 
 
 def manual_seed(seed):
@@ -16,12 +37,12 @@ def manual_seed(seed):
     >>> tensorlab.manual_seed(3).initial_seed()
     3
     """
-    return default_generator.manual_seed(int(seed))
+    return stream().manual_seed(int(seed))
 
 
 def seed():
     """Start the default stream at a place that no one can predict, and return the seed for it."""
-    return default_generator.seed()
+    return stream().seed()
 
 
 def initial_seed():
@@ -34,7 +55,7 @@ def initial_seed():
     >>> initial_seed()
     7
     """
-    return default_generator.initial_seed()
+    return stream().initial_seed()
 
 
 def get_rng_state():
@@ -49,7 +70,7 @@ def get_rng_state():
     >>> bool((tensorlab.rand(1) == x).all())
     True
     """
-    return default_generator.get_state()
+    return stream().get_state()
 
 
 def set_rng_state(new_state):
@@ -68,7 +89,7 @@ def set_rng_state(new_state):
     kind = getattr(new_state, "dtype", type(new_state).__name__)
     if kind is not DTYPES[1]:
         raise TypeError(f"set_rng_state: a tensor of uint8 is needed, not {kind}")
-    default_generator.set_state(new_state)
+    stream().set_state(new_state)
 
 
 @contextlib.contextmanager

@@ -1,16 +1,125 @@
-"""Processes that train together: still to come. What programs ask before they use them has its
-answer: there are none.
+"""Ranks that work together: processes joined by MPI, or threads of one process.
 
-`multiprocessing.spawn` starts processes that share memory; `utils.data.DistributedSampler` is
-here."""
+A program starts several times, each time with another *rank*; `init_process_group` lets the
+ranks meet. From then on they call *collectives* together: `all_reduce` adds a tensor over all
+ranks, `broadcast` copies one, and so on. Data parallel training (`nn.parallel`), sharded models
+(`distributed.fsdp`, `distributed.tensor`) and checkpoints (`distributed.checkpoint`) are made of
+nothing else.
 
+What lies where, from the bottom: a `Call` (calls.py) is carried by a `Transport` (backends/);
+process_groups.py says who calls; collectives.py, point_to_point.py and objects.py are the
+functions. `threads.spawn` runs ranks as threads, and `python -m tensorlab.distributed.run` as
+processes.
+"""
+
+import importlib.util
 import os
 
 from tensorlab import _missing, _planned
-from tensorlab.distributed import fsdp
+from tensorlab.distributed import fsdp, threads
+from tensorlab.distributed.collectives import (
+    all_gather,
+    all_gather_coalesced,
+    all_gather_into_tensor,
+    all_gather_single,
+    all_reduce,
+    all_reduce_coalesced,
+    all_to_all,
+    all_to_all_single,
+    barrier,
+    broadcast,
+    gather,
+    monitored_barrier,
+    reduce,
+    reduce_scatter,
+    reduce_scatter_single,
+    reduce_scatter_tensor,
+    scatter,
+)
+from tensorlab.distributed.objects import (
+    all_gather_object,
+    broadcast_object_list,
+    gather_object,
+    recv_object_list,
+    scatter_object_list,
+    send_object_list,
+)
+from tensorlab.distributed.point_to_point import P2POp, batch_isend_irecv, irecv, isend, recv, send
+from tensorlab.distributed.process_groups import (
+    Backend,
+    GroupMember,
+    ProcessGroup,
+    default_pg_timeout,
+    destroy_process_group,
+    get_backend,
+    get_backend_config,
+    get_default_backend_for_device,
+    get_global_rank,
+    get_group_rank,
+    get_node_local_rank,
+    get_process_group_ranks,
+    get_rank,
+    get_world_size,
+    group,
+    init_process_group,
+    is_initialized,
+    new_group,
+    new_subgroups,
+    new_subgroups_by_enumeration,
+    split_group,
+)
+from tensorlab.distributed.reduce_ops import ReduceOp, reduce_op
+from tensorlab.distributed.work import Work
+from tensorlab.errors import (
+    DistBackendError,
+    DistError,
+    DistNetworkError,
+    DistStoreError,
+    QueueEmptyError,
+)
 
 __all__ = [
+    "Backend",
+    "DistBackendError",
+    "DistError",
+    "DistNetworkError",
+    "DistStoreError",
+    "GroupMember",
+    "P2POp",
+    "ProcessGroup",
+    "QueueEmptyError",
+    "ReduceOp",
+    "Work",
+    "all_gather",
+    "all_gather_coalesced",
+    "all_gather_into_tensor",
+    "all_gather_object",
+    "all_gather_single",
+    "all_reduce",
+    "all_reduce_coalesced",
+    "all_to_all",
+    "all_to_all_single",
+    "barrier",
+    "batch_isend_irecv",
+    "broadcast",
+    "broadcast_object_list",
+    "default_pg_timeout",
+    "destroy_process_group",
     "fsdp",
+    "gather",
+    "gather_object",
+    "get_backend",
+    "get_backend_config",
+    "get_default_backend_for_device",
+    "get_global_rank",
+    "get_group_rank",
+    "get_node_local_rank",
+    "get_process_group_ranks",
+    "get_rank",
+    "get_world_size",
+    "group",
+    "init_process_group",
+    "irecv",
     "is_available",
     "is_backend_available",
     "is_gloo_available",
@@ -20,27 +129,34 @@ __all__ = [
     "is_torchelastic_launched",
     "is_ucc_available",
     "is_xccl_available",
+    "isend",
+    "monitored_barrier",
+    "new_group",
+    "new_subgroups",
+    "new_subgroups_by_enumeration",
+    "recv",
+    "recv_object_list",
+    "reduce",
+    "reduce_op",
+    "reduce_scatter",
+    "reduce_scatter_single",
+    "reduce_scatter_tensor",
+    "scatter",
+    "scatter_object_list",
+    "send",
+    "send_object_list",
+    "split_group",
+    "threads",
 ]
 
 globals().update(
     _planned.names(
         __name__,
-        """Backend DeviceMesh DistBackendError DistError DistNetworkError DistStoreError
-        FileStore GradBucket GroupMember HashStore P2POp PrefixStore ProcessGroup ReduceOp Store
-        TCPStore Work algorithms all_gather all_gather_coalesced all_gather_into_tensor
-        all_gather_object all_reduce all_reduce_coalesced all_to_all all_to_all_single barrier
-        batch_isend_irecv broadcast broadcast_object_list checkpoint destroy_process_group
-        device_mesh elastic gather gather_object get_backend get_backend_config get_debug_level
-        get_default_backend_for_device get_global_rank get_group_rank get_node_local_rank
-        get_process_group_ranks get_rank get_world_size group init_device_mesh
-        init_process_group irecv isend monitored_barrier new_group new_subgroups
-        new_subgroups_by_enumeration nn optim pipelining recv recv_object_list reduce reduce_op
-        reduce_scatter reduce_scatter_tensor rendezvous rpc run scatter scatter_object_list send
-        send_object_list set_debug_level split_group tensor""",
+        """DeviceMesh FileStore GradBucket HashStore PrefixStore Store TCPStore algorithms
+        checkpoint device_mesh elastic get_debug_level init_device_mesh nn optim pipelining
+        rendezvous rpc run set_debug_level tensor""",
         until="run one process, and leave this out where distributed.is_initialized() is False.",
         chapter="52-collectives",
-        get_rank="the rank is 0 where distributed.is_initialized() is False.",
-        get_world_size="the world size is 1 where distributed.is_initialized() is False.",
     )
 )
 
@@ -50,46 +166,43 @@ def __getattr__(name):
 
 
 def is_available() -> bool:
-    """False: no process groups can be made yet."""
-    return False
-
-
-def is_initialized() -> bool:
-    """False: there is no process group."""
-    return False
+    """Return whether process groups can be made: True."""
+    return True
 
 
 def is_torchelastic_launched() -> bool:
-    """Whether a launcher such as torchrun has started this process: it names its run in
+    """Return whether a launcher such as torchrun has started this process: it names its run in
     TORCHELASTIC_RUN_ID."""
     return "TORCHELASTIC_RUN_ID" in os.environ
 
 
 def is_backend_available(backend) -> bool:
-    """False for every backend, given by its name, such as "gloo"."""
-    return False
+    """Return whether there is a backend of this name: "threads", and "mpi" and "gloo" where
+    mpi4py is installed."""
+    name = str(backend).lower()
+    return name == "threads" or (name in ("mpi", "gloo") and is_mpi_available())
 
 
 def is_gloo_available() -> bool:
-    """False: the backend gloo is not here."""
-    return False
+    """Return whether the name "gloo" can be used: it stands for MPI here."""
+    return is_mpi_available()
 
 
 def is_mpi_available() -> bool:
-    """False: the backend mpi is still to come."""
-    return False
+    """Return whether mpi4py is installed, which joins processes."""
+    return importlib.util.find_spec("mpi4py") is not None
 
 
 def is_nccl_available() -> bool:
-    """False: the backend nccl is for CUDA devices, and there are none."""
+    """Return False: the backend nccl is for CUDA devices, and there are none."""
     return False
 
 
 def is_ucc_available() -> bool:
-    """False: the backend ucc is not here."""
+    """Return False: the backend ucc is not here."""
     return False
 
 
 def is_xccl_available() -> bool:
-    """False: the backend xccl is for Intel's accelerators, and there are none."""
+    """Return False: the backend xccl is for Intel's accelerators, and there are none."""
     return False

@@ -1,0 +1,36 @@
+"""The world of a rank: which process groups there are, and which is the default one.
+
+A process is one rank, and has one world; where ranks are threads, each thread has its own.
+"""
+
+import threading
+
+
+class World:
+    """The process groups of one rank.
+
+    Attributes
+    ----------
+    default : ProcessGroup or None, the group of all ranks
+    groups : dict of str to ProcessGroup, by name
+    count : int, how many groups have been made; names of groups follow from it
+    """
+
+    def __init__(self):
+        self.default = None
+        self.groups = {}
+        self.count = 0
+
+
+OF_PROCESS = World()
+OF_THREAD = threading.local()
+
+
+def current():
+    """Return the world of the rank that asks."""
+    return getattr(OF_THREAD, "world", OF_PROCESS)
+
+
+def place_of_thread():
+    """Return the house and the rank of a thread that `threads.spawn` has started, or None."""
+    return getattr(OF_THREAD, "place", None)
