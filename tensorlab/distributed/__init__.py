@@ -15,7 +15,8 @@ processes.
 import importlib.util
 import os
 
-from tensorlab import _missing, _planned
+from tensorlab import _planned
+from tensorlab._on_demand import on_demand
 from tensorlab.distributed import fsdp, threads
 from tensorlab.distributed.collectives import (
     all_gather,
@@ -152,8 +153,8 @@ __all__ = [
 globals().update(
     _planned.names(
         __name__,
-        """DeviceMesh FileStore GradBucket HashStore PrefixStore Store TCPStore algorithms
-        checkpoint device_mesh elastic get_debug_level init_device_mesh nn optim pipelining
+        """DeviceMesh FileStore GradBucket HashStore PrefixStore Store TCPStore
+        checkpoint device_mesh elastic get_debug_level init_device_mesh pipelining
         rendezvous rpc run set_debug_level tensor""",
         until="run one process, and leave this out where distributed.is_initialized() is False.",
         chapter="52-collectives",
@@ -161,8 +162,10 @@ globals().update(
 )
 
 
-def __getattr__(name):
-    raise _missing.refuse(__name__, name)
+# What needs networks or optimizers, which stand higher, comes when a program asks for it.
+__getattr__, __dir__ = on_demand(
+    __name__, ("_functional_collectives", "algorithms", "nn", "optim"), {}
+)
 
 
 def is_available() -> bool:

@@ -3,6 +3,7 @@
 BatchNorm takes mean and variance of a channel over the whole batch, InstanceNorm over one sample.
 """
 
+import sys
 import warnings
 
 from .._pitfalls import pointed
@@ -204,12 +205,12 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """BatchNorm over the batches of all processes that train together: with one process, over its own.
+    """BatchNorm over the batches of all ranks that train together: with one process, over its own.
 
     Parameters
     ----------
     num_features, eps, momentum, affine, track_running_stats, device, dtype, bias : as in BatchNorm1d
-    process_group : accepted for PyTorch's sake; there are no process groups yet
+    process_group : ProcessGroup, whose ranks take their mean and variance together; by default all
 
     Notes
     -----
@@ -243,6 +244,19 @@ class SyncBatchNorm(_BatchNorm):
             num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
         )
         self.process_group = process_group
+
+    def forward(self, input):
+        self._check_dims(input)
+        uses_batch = self.training or self.running_mean is None
+        groups = sys.modules.get("tensorlab.distributed.process_groups")  # it isn't imported for this
+        if not uses_batch or groups is None or not groups.is_initialized():
+            return super().forward(input)
+        group = groups.the_group(self.process_group)
+        if group.size() == 1:
+            return super().forward(input)
+        from .sync_batch_norm import normalize  # it imports `distributed`, which few programs need
+
+        return normalize(self, input, group)
 
     def _check_dims(self, input):
         if input.dim() < 2 or input.size(1) == 0:

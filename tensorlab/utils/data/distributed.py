@@ -1,6 +1,7 @@
 """DistributedSampler: each of several processes gets its own part of a data set."""
 
 import math
+import sys
 
 from ..._core.random import Generator
 from ...ops.random_factories import randperm
@@ -15,8 +16,8 @@ class DistributedSampler(Sampler):
     Parameters
     ----------
     dataset : sized
-    num_replicas : int, how many processes
-    rank : int, which of them this is, from 0
+    num_replicas : int, how many processes; by default as many as the default process group has
+    rank : int, which of them this is, from 0; by default this process's
     shuffle : bool; the order is random, and `set_epoch` gives each pass a new one
     seed : int, equal in all processes
     drop_last : bool; samples left over are dropped, so that all get as many; else some come twice
@@ -24,7 +25,7 @@ class DistributedSampler(Sampler):
     Raises
     ------
     RuntimeError
-        If the number of processes or the rank is not given: there is no `distributed` that could tell.
+        If the number of processes or the rank is not given, and there is no process group to ask.
     ValueError
         If the rank is not one of them.
 
@@ -39,10 +40,14 @@ class DistributedSampler(Sampler):
         self, dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False
     ):
         if num_replicas is None or rank is None:
-            raise RuntimeError(
-                f"DistributedSampler: num_replicas is {num_replicas} and rank {rank}; give both, as there is no "
-                "distributed package to ask"
-            )
+            groups = sys.modules.get("tensorlab.distributed.process_groups")
+            if groups is None or not groups.is_initialized():
+                raise RuntimeError(
+                    f"DistributedSampler: num_replicas is {num_replicas} and rank {rank}; give both, or call "
+                    "distributed.init_process_group before"
+                )
+            num_replicas = groups.get_world_size() if num_replicas is None else num_replicas
+            rank = groups.get_rank() if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise ValueError(
                 f"DistributedSampler: Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]"

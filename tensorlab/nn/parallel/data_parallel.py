@@ -1,23 +1,9 @@
 """DataParallel: a module spread over devices, which on one processor is the module itself."""
 
-from .. import _missing, _planned
-from .._core.device import no_accelerator
-from .module import Module
+from ..._core.device import no_accelerator
+from ..module import Module
 
 __all__ = ["DataParallel"]
-
-globals().update(
-    _planned.names(
-        __name__,
-        "DistributedDataParallel",
-        until="use the model as it is where distributed.is_initialized() is False.",
-        chapter="53-data-parallel",
-    )
-)
-
-
-def __getattr__(name):
-    raise _missing.refuse(__name__, name)
 
 
 class DataParallel(Module):
