@@ -154,7 +154,7 @@ globals().update(
     _planned.names(
         __name__,
         """DeviceMesh FileStore GradBucket HashStore PrefixStore Store TCPStore
-        checkpoint device_mesh elastic get_debug_level init_device_mesh pipelining
+        device_mesh elastic get_debug_level init_device_mesh
         rendezvous rpc run set_debug_level tensor""",
         until="run one process, and leave this out where distributed.is_initialized() is False.",
         chapter="52-collectives",
@@ -164,7 +164,7 @@ globals().update(
 
 # What needs networks or optimizers, which stand higher, comes when a program asks for it.
 __getattr__, __dir__ = on_demand(
-    __name__, ("_functional_collectives", "algorithms", "nn", "optim"), {}
+    __name__, ("_functional_collectives", "algorithms", "checkpoint", "nn", "optim", "pipelining"), {}
 )
 
 
