@@ -327,7 +327,8 @@ def destroy_process_group(group=None):
     for one in reversed(ours.groups.values()):
         one.transport.close()
     ours.groups.clear()
-    ours.default, ours.count = None, 0
+    ours.made.clear()
+    ours.default = None
 
 
 def get_rank(group=None):
@@ -480,11 +481,11 @@ def new_group(
 def make_group(parent, members, timeout, desc, backend=None):
     """Make the group of `members`, ranks of the default group; not to be called by others alone."""
     ours = world.current()
-    ours.count += 1
     if parent.ranks[parent.rank()] not in members:
         return GroupMember.NON_GROUP_MEMBER
     stem = ",".join(map(str, members))
-    again = sum(name.partition("#")[0] == stem for name in ours.groups)
+    again = ours.made.get(stem, 0)  # the same at all members, whatever else they have made
+    ours.made[stem] = again + 1
     name = f"{stem}#{again}" if again else stem
     seconds = seconds_of(timeout, parent.timeout)
     transport = parent.transport.split(tuple(parent.place_of[one] for one in members), name)

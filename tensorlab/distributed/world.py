@@ -13,13 +13,13 @@ class World:
     ----------
     default : ProcessGroup or None, the group of all ranks
     groups : dict of str to ProcessGroup, by name
-    count : int, how many groups have been made; names of groups follow from it
+    made : dict of str to int, how many groups of the same ranks have been made
     """
 
     def __init__(self):
         self.default = None
         self.groups = {}
-        self.count = 0
+        self.made = {}
 
 
 OF_PROCESS = World()

@@ -1,0 +1,172 @@
+"""What a checkpoint of several ranks holds: which piece of which tensor is in which file.
+
+A tensor may be cut over ranks, or be the same at several of them. Its *chunks* say where in the
+whole tensor a rank's piece lies, so a checkpoint can be read by any number of ranks: each takes
+what overlaps with its own pieces.
+"""
+
+import dataclasses
+from typing import Any
+
+from tensorlab._tensor import Tensor
+from tensorlab.distributed.process_groups import ProcessGroup
+from tensorlab.errors import DistError
+
+__all__ = [
+    "BytesStorageMetadata",
+    "CheckpointException",
+    "ChunkStorageMetadata",
+    "Metadata",
+    "TensorStorageMetadata",
+]
+
+
+class CheckpointException(DistError):
+    """Saving or loading failed at some rank; nothing that was saved before is lost.
+
+    Attributes
+    ----------
+    failures : dict of int to Exception, by rank
+    """
+
+    def __init__(self, msg, failures):
+        self.failures = failures
+        lines = [f"  rank {rank}: {type(e).__name__}: {e}" for rank, e in sorted(failures.items())]
+        super().__init__("\n".join([msg, *lines]))
+
+    def __reduce__(self):
+        return type(self), (str(self.args[0]).splitlines()[0], self.failures)
+
+
+@dataclasses.dataclass
+class ChunkStorageMetadata:
+    """Where a piece lies in its tensor, and in which file it is."""
+
+    offsets: tuple
+    sizes: tuple
+    file: str = ""
+
+
+@dataclasses.dataclass
+class TensorStorageMetadata:
+    """A tensor of a checkpoint, and its pieces."""
+
+    size: tuple
+    dtype: Any
+    chunks: list
+
+
+@dataclasses.dataclass
+class BytesStorageMetadata:
+    """A value of a checkpoint that is no tensor, and the file that it is in."""
+
+    file: str = ""
+
+
+@dataclasses.dataclass
+class Metadata:
+    """The table of contents of a checkpoint.
+
+    Attributes
+    ----------
+    state_dict_metadata : dict of keys to TensorStorageMetadata or BytesStorageMetadata
+    planner_data : dict of keys to tuples, the path of each key in the nested state dict
+    """
+
+    state_dict_metadata: dict
+    planner_data: dict = dataclasses.field(default_factory=dict)
+
+    def files(self):
+        """Return the names of all files that the checkpoint needs."""
+        names = set()
+        for entry in self.state_dict_metadata.values():
+            pieces = entry.chunks if isinstance(entry, TensorStorageMetadata) else [entry]
+            names.update(piece.file for piece in pieces)
+        return names
+
+
+def flatten(values, path=()):
+    """Yield (path, value) for everything in nested dicts, and in lists that hold tensors or dicts."""
+    if isinstance(values, dict):
+        items = values.items()
+    elif isinstance(values, (list, tuple)) and any(isinstance(x, (Tensor, dict)) for x in values):
+        items = enumerate(values)
+    else:
+        yield path, values
+        return
+    empty = True
+    for key, value in items:
+        empty = False
+        yield from flatten(value, (*path, key))
+    if empty:
+        yield path, values
+
+
+def key_of(path):
+    """Return the key of a path: its parts, joined by dots."""
+    return ".".join(map(str, path))
+
+
+def put(values, path, value):
+    """Write a value to its place in nested dicts and lists."""
+    for part in path[:-1]:
+        values = values[part]
+    values[path[-1]] = value
+
+
+@dataclasses.dataclass
+class Piece:
+    """The part of a tensor that this rank has.
+
+    Attributes
+    ----------
+    size : tuple, of the whole tensor
+    offsets : tuple, where the part begins
+    local : Tensor
+    """
+
+    size: tuple
+    offsets: tuple
+    local: Tensor
+
+
+def piece_of(x):
+    """Return this rank's piece of a tensor: all of it, or the local part of a DTensor."""
+    if not hasattr(x, "placements"):
+        return Piece(tuple(x.shape), (0,) * x.dim(), x.detach())
+    local, size = x.to_local().detach(), list(x.shape)
+    offsets = [0] * len(size)
+    left = list(size)
+    places = x.device_mesh.get_coordinate()
+    for dim_of_mesh, placement in enumerate(x.placements):
+        if placement.is_partial():
+            raise DistError("checkpoint: a tensor is Partial; redistribute it to Shard or Replicate before")
+        if not placement.is_shard():
+            continue
+        dim, ranks = placement.dim % len(size), x.device_mesh.size(dim_of_mesh)
+        each = -(-left[dim] // ranks)  # as chunk cuts: the last ones may be shorter, or empty
+        begin = min(left[dim], each * places[dim_of_mesh])
+        offsets[dim] += begin
+        left[dim] = min(left[dim], begin + each) - begin
+    return Piece(tuple(size), tuple(offsets), local)
+
+
+def overlap(first, first_size, second, second_size):
+    """Return where two boxes overlap, as slices into each of them, or None."""
+    inside_first, inside_second = [], []
+    for a, n, b, m in zip(first, first_size, second, second_size, strict=True):
+        begin, end = max(a, b), min(a + n, b + m)
+        if begin >= end:
+            return None
+        inside_first.append(slice(begin - a, end - a))
+        inside_second.append(slice(begin - b, end - b))
+    return tuple(inside_first), tuple(inside_second)
+
+
+def group_or_alone(group, no_dist, is_initialized, default):
+    """Return the process group of a save or load, or None for one process."""
+    if no_dist or (group is None and not is_initialized):
+        return None
+    if group is not None and not isinstance(group, ProcessGroup):
+        raise TypeError(f"checkpoint: process_group is a {type(group).__name__}; expected a ProcessGroup")
+    return group or default()
