@@ -164,7 +164,17 @@ globals().update(
 
 # What needs networks or optimizers, which stand higher, comes when a program asks for it.
 __getattr__, __dir__ = on_demand(
-    __name__, ("_functional_collectives", "algorithms", "checkpoint", "nn", "optim", "pipelining"), {}
+    __name__,
+    (
+        "_functional_collectives",
+        "algorithms",
+        "checkpoint",
+        "nn",
+        "optim",
+        "pipelining",
+        "simulate",
+    ),
+    {},
 )
 
 

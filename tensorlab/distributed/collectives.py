@@ -63,7 +63,9 @@ def check_tensor(x, where, name="tensor"):
 def check_list(tensors, size, where, name):
     """Raise an error unless there is one tensor for each rank, all of one dtype."""
     if not isinstance(tensors, (list, tuple)):
-        raise TypeError(f"{where}: {name} is a {type(tensors).__name__}; expected a list of tensors")
+        raise TypeError(
+            f"{where}: {name} is a {type(tensors).__name__}; expected a list of tensors"
+        )
     for place, x in enumerate(tensors):
         check_tensor(x, where, f"{name}[{place}]")
     if len(tensors) != size:
@@ -97,7 +99,9 @@ def root_of(group, root, group_root, where, name):
     if group_root is None:
         return get_group_rank(group, root)
     if not 0 <= group_root < group.size():
-        raise ValueError(f"{where}: group_{name} is {group_root}; the group has {group.size()} ranks")
+        raise ValueError(
+            f"{where}: group_{name} is {group_root}; the group has {group.size()} ranks"
+        )
     return group_root
 
 
@@ -266,13 +270,17 @@ def gather(tensor, gather_list=None, dst=None, group=None, async_op=False, group
     root = root_of(group, dst, group_dst, "gather", "dst")
     if group.rank() == root:
         if gather_list is None:
-            raise ValueError("gather: Argument `gather_list` must be specified on destination rank.")
+            raise ValueError(
+                "gather: Argument `gather_list` must be specified on destination rank."
+            )
         check_list(gather_list, group.size(), "gather", "gather_list")
         check_same_dtype("gather", tensor, gather_list)
         for place, x in enumerate(gather_list):
             check_numel("gather", x, tensor.numel(), f"gather_list[{place}]")
     elif gather_list:
-        raise ValueError("gather: Argument `gather_list` must NOT be specified on non-destination ranks.")
+        raise ValueError(
+            "gather: Argument `gather_list` must NOT be specified on non-destination ranks."
+        )
     agreed = f"gather {of(tensor)} to rank {root}"
     return submit(group, async_op, "gather", (tensor,), gather_list or (), root=root, agreed=agreed)
 
@@ -300,9 +308,13 @@ def scatter(tensor, scatter_list=None, src=None, group=None, async_op=False, gro
         for place, x in enumerate(scatter_list):
             check_numel("scatter", x, tensor.numel(), f"scatter_list[{place}]")
     elif scatter_list:
-        raise ValueError("scatter: Argument `scatter_list` must NOT be specified on non-source ranks.")
+        raise ValueError(
+            "scatter: Argument `scatter_list` must NOT be specified on non-source ranks."
+        )
     agreed = f"scatter {of(tensor)} from rank {root}"
-    return submit(group, async_op, "scatter", scatter_list or (), (tensor,), root=root, agreed=agreed)
+    return submit(
+        group, async_op, "scatter", scatter_list or (), (tensor,), root=root, agreed=agreed
+    )
 
 
 def reduce_scatter(output, input_list, op=ReduceOp.SUM, group=None, async_op=False):
@@ -326,7 +338,9 @@ def reduce_scatter(output, input_list, op=ReduceOp.SUM, group=None, async_op=Fal
     agreed = f"reduce_scatter({kind.name}) {of(input_list[0])}"
     if len({x.numel() for x in input_list}) > 1:
         agreed += f" and sizes {[x.numel() for x in input_list]}"
-    return submit(group, async_op, where, input_list, (output,), op=kind, factor=factor, agreed=agreed)
+    return submit(
+        group, async_op, where, input_list, (output,), op=kind, factor=factor, agreed=agreed
+    )
 
 
 def reduce_scatter_tensor(output, input, op=ReduceOp.SUM, group=None, async_op=False):
@@ -372,7 +386,9 @@ def all_to_all(output_tensor_list, input_tensor_list, group=None, async_op=False
     check_list(input_tensor_list, group.size(), "all_to_all", "input_tensor_list")
     check_same_dtype("all_to_all", input_tensor_list[0], [*input_tensor_list, *output_tensor_list])
     agreed = f"all_to_all of {str(input_tensor_list[0].dtype).removeprefix('tensorlab.')}"
-    return submit(group, async_op, "all_to_all", input_tensor_list, output_tensor_list, agreed=agreed)
+    return submit(
+        group, async_op, "all_to_all", input_tensor_list, output_tensor_list, agreed=agreed
+    )
 
 
 def all_to_all_single(

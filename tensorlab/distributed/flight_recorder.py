@@ -56,5 +56,7 @@ class FlightRecorder:
         now = time.monotonic()
         for call in list(self.calls):
             ms = ((call.ended or now) - call.begun) * 1e3
-            lines.append(f"{call.number:>6}  {call.state:8}{ms:>10.2f}  {call.group}: {call.what()}")
+            lines.append(
+                f"{call.number:>6}  {call.state:8}{ms:>10.2f}  {call.group}: {call.what()}"
+            )
         return "\n".join(lines)

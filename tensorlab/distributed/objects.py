@@ -7,9 +7,9 @@ import pickle
 
 import numpy as np
 
+from tensorlab._core.interop.arrays import from_numpy
 from tensorlab.distributed import collectives, point_to_point
 from tensorlab.distributed.process_groups import get_group_rank, is_member, the_group
-from tensorlab._core.interop.arrays import from_numpy
 from tensorlab.ops.creation import empty, zeros
 
 __all__ = [
@@ -134,7 +134,9 @@ def scatter_object_list(
     if collectives.outside(group, where):
         return
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
-        raise ValueError(f"{where}: Expected argument scatter_object_output_list to be a list of size at least 1.")
+        raise ValueError(
+            f"{where}: Expected argument scatter_object_output_list to be a list of size at least 1."
+        )
     group = the_group(group, where)
     src = group.ranks[0] if src is None and group_src is None else src
     root = collectives.root_of(group, src, group_src, where, "src")
@@ -146,7 +148,9 @@ def scatter_object_list(
     scatter_object_output_list[0] = everything[group.rank()]
 
 
-def send_object_list(object_list, dst=None, group=None, device=None, group_dst=None, use_batch=False):
+def send_object_list(
+    object_list, dst=None, group=None, device=None, group_dst=None, use_batch=False
+):
     """Send the objects of a list to another rank.
 
     Parameters
@@ -163,7 +167,9 @@ def send_object_list(object_list, dst=None, group=None, device=None, group_dst=N
     point_to_point.send(data, dst, group, group_dst=group_dst)
 
 
-def recv_object_list(object_list, src=None, group=None, device=None, group_src=None, use_batch=False):
+def recv_object_list(
+    object_list, src=None, group=None, device=None, group_src=None, use_batch=False
+):
     """Replace the objects of a list by those that another rank sends; return its rank.
 
     Parameters
@@ -185,13 +191,19 @@ def recv_object_list(object_list, src=None, group=None, device=None, group_src=N
 
 def check_places(places, group, where, name):
     if not isinstance(places, list) or len(places) != group.size():
-        given = f"{len(places)} places" if isinstance(places, list) else f"a {type(places).__name__}"
-        raise ValueError(f"{where}: {name} is {given}; expected a list of {group.size()}, one place a rank")
+        given = (
+            f"{len(places)} places" if isinstance(places, list) else f"a {type(places).__name__}"
+        )
+        raise ValueError(
+            f"{where}: {name} is {given}; expected a list of {group.size()}, one place a rank"
+        )
 
 
 def replace(places, objects, where):
     if len(places) != len(objects):
-        raise ValueError(f"{where}: the sender's list has {len(objects)} objects, and this one {len(places)}")
+        raise ValueError(
+            f"{where}: the sender's list has {len(objects)} objects, and this one {len(places)}"
+        )
     places[:] = objects
 
 

@@ -63,7 +63,9 @@ def isend(tensor, dst=None, group=None, tag=0, group_dst=None):
     if root == group.rank():
         raise ValueError("send: Invalid destination rank: destination rank should not be the same as "
                          "the rank of the current process.")  # fmt: skip
-    return group.submit("send", (tensor,), (), root=root, tag=tag, agreed=f"send {of(tensor)} to rank {root}")
+    return group.submit(
+        "send", (tensor,), (), root=root, tag=tag, agreed=f"send {of(tensor)} to rank {root}"
+    )
 
 
 def irecv(tensor, src=None, group=None, tag=0, group_src=None):
@@ -76,7 +78,9 @@ def irecv(tensor, src=None, group=None, tag=0, group_src=None):
     if src is not None or group_src is not None:
         root = root_of(group, src, group_src, "recv", "src")
     source = "any rank" if root is None else f"rank {root}"
-    return group.submit("recv", (), (tensor,), root=root, tag=tag, agreed=f"recv {of(tensor)} from {source}")
+    return group.submit(
+        "recv", (), (tensor,), root=root, tag=tag, agreed=f"recv {of(tensor)} from {source}"
+    )
 
 
 class P2POp:
@@ -98,7 +102,9 @@ class P2POp:
 
     def __init__(self, op, tensor, peer=None, group=None, tag=0, group_peer=None):
         if op not in (isend, irecv):
-            raise ValueError("P2POp: Invalid ``op``. Expected ``op`` to be of type ``isend`` or ``irecv``.")
+            raise ValueError(
+                "P2POp: Invalid ``op``. Expected ``op`` to be of type ``isend`` or ``irecv``."
+            )
         check_tensor(tensor, "P2POp")
         self.op, self.tensor, self.group, self.tag = op, tensor, group, tag
         self.peer, self.group_peer = peer, group_peer
@@ -120,6 +126,10 @@ def batch_isend_irecv(p2p_op_list):
         If it's empty, or holds something else.
     """
     if not p2p_op_list or not all(isinstance(one, P2POp) for one in p2p_op_list):
-        raise ValueError("batch_isend_irecv: Invalid ``p2p_op_list``. Each op is expected to be of type P2POp.")
-    works = [one.op(one.tensor, one.peer, one.group, one.tag, one.group_peer) for one in p2p_op_list]
+        raise ValueError(
+            "batch_isend_irecv: Invalid ``p2p_op_list``. Each op is expected to be of type P2POp."
+        )
+    works = [
+        one.op(one.tensor, one.peer, one.group, one.tag, one.group_peer) for one in p2p_op_list
+    ]
     return [work for work in works if work is not None]

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 default_pg_timeout = datetime.timedelta(minutes=30)
-NO_CUDA = "it is for CUDA devices, and there are none; use \"gloo\" or \"mpi\""
+NO_CUDA = 'it is for CUDA devices, and there are none; use "gloo" or "mpi"'
 HERE = {"mpi": "mpi", "gloo": "mpi", "cpu:gloo": "mpi", "cpu:mpi": "mpi", "threads": "threads"}
 
 
@@ -61,7 +61,9 @@ class Backend(str):
 
     def __new__(cls, name):
         if not isinstance(name, str):
-            raise ValueError(f"Backend constructor parameter must be string, not {type(name).__name__}")
+            raise ValueError(
+                f"Backend constructor parameter must be string, not {type(name).__name__}"
+            )
         return super().__new__(cls, name.lower())
 
 
@@ -163,12 +165,12 @@ class WorldOfGroup(type):
     """Gives `group.WORLD` and `GroupMember.WORLD` their value, which each rank has for itself."""
 
     @property
-    def WORLD(cls):  # noqa: N802 - as PyTorch spells it
+    def WORLD(cls):
         """The group of all ranks, or None before init_process_group."""
         return world.current().default
 
 
-class group(metaclass=WorldOfGroup):  # noqa: N801 - as PyTorch spells it
+class group(metaclass=WorldOfGroup):
     """`group.WORLD` is the group of all ranks, or None before init_process_group."""
 
 
@@ -266,7 +268,9 @@ def init_process_group(
         raise ValueError("init_process_group: Cannot specify both init_method and store.")
     seconds = seconds_of(timeout, default_pg_timeout.total_seconds())
     if place is not None:
-        transport = ThreadTransport(place.house, tuple(range(place.house.size)), place.rank, "world")
+        transport = ThreadTransport(
+            place.house, tuple(range(place.house.size)), place.rank, "world"
+        )
     elif HERE[name] == "threads" or (rank, world_size) == (0, 1):
         transport = alone(name, rank, world_size)
     else:
@@ -319,7 +323,9 @@ def destroy_process_group(group=None):
     if ending is GroupMember.NON_GROUP_MEMBER:
         return
     if ours.groups.get(ending.group_name) is not ending:
-        raise ValueError("destroy_process_group: Invalid process group specified or has been destroyed")
+        raise ValueError(
+            "destroy_process_group: Invalid process group specified or has been destroyed"
+        )
     if ending is not ours.default:
         del ours.groups[ending.group_name]
         ending.transport.close()
@@ -381,7 +387,9 @@ def get_default_backend_for_device(device):
     """
     kind = str(getattr(device, "type", device)).partition(":")[0]
     if kind != "cpu":
-        raise ValueError(f"Default backend not registered for device : {device}; there is one for the cpu")
+        raise ValueError(
+            f"Default backend not registered for device : {device}; there is one for the cpu"
+        )
     return "mpi"
 
 
@@ -400,7 +408,9 @@ def get_group_rank(group, global_rank):
     """
     ours = the_group(group, "get_group_rank")
     if global_rank not in ours.place_of:
-        raise ValueError(f"Global rank {global_rank} is not part of group {ours}: it has {ours.ranks}")
+        raise ValueError(
+            f"Global rank {global_rank} is not part of group {ours}: it has {ours.ranks}"
+        )
     return ours.place_of[global_rank]
 
 
@@ -530,7 +540,8 @@ def new_subgroups(
             f"new_subgroups: the world size ({whole.size()}) must be divisible by group_size={group_size}"
         )
     lists = [
-        list(whole.ranks[first : first + group_size]) for first in range(0, whole.size(), group_size)
+        list(whole.ranks[first : first + group_size])
+        for first in range(0, whole.size(), group_size)
     ]
     return new_subgroups_by_enumeration(lists, timeout, backend, pg_options, group_desc)
 
@@ -557,7 +568,12 @@ def new_subgroups_by_enumeration(
 
 
 def split_group(
-    parent_pg=None, split_ranks=None, timeout=None, pg_options=None, group_desc=None, group_name=None
+    parent_pg=None,
+    split_ranks=None,
+    timeout=None,
+    pg_options=None,
+    group_desc=None,
+    group_name=None,
 ):
     """Split a group into several, and return the one that this rank is in, or None.
 

@@ -80,7 +80,7 @@ class ReduceOp:
         return self.op.name
 
 
-class reduce_op:  # noqa: N801 - PyTorch's older name, for programs that still use it
+class reduce_op:
     """The older name of ReduceOp: `reduce_op.SUM`, `PRODUCT`, `MIN` and `MAX`."""
 
     SUM, PRODUCT, MIN, MAX = RedOpType.SUM, RedOpType.PRODUCT, RedOpType.MIN, RedOpType.MAX
@@ -112,7 +112,9 @@ def checked_op(op, where, dtype):
         If bits are asked of numbers that aren't integers.
     """
     if not isinstance(op, (RedOpType, ReduceOp)):
-        raise TypeError(f"{where}: op is {op!r}; expected a member of ReduceOp, such as ReduceOp.SUM")
+        raise TypeError(
+            f"{where}: op is {op!r}; expected a member of ReduceOp, such as ReduceOp.SUM"
+        )
     kind, factor = op.op, getattr(op, "factor", None)
     if dtype.is_complex and kind not in (RedOpType.SUM, RedOpType.AVG, RedOpType.PREMUL_SUM):
         raise ValueError(f"{where} does not support {kind.name} on complex tensors")
@@ -122,7 +124,9 @@ def checked_op(op, where, dtype):
             f"use SUM, MIN or MAX"
         )
     if kind == RedOpType.PREMUL_SUM and factor is None:
-        raise ValueError(f"{where}: PREMUL_SUM needs a factor: give ReduceOp(ReduceOp.PREMUL_SUM, 0.5)")
+        raise ValueError(
+            f"{where}: PREMUL_SUM needs a factor: give ReduceOp(ReduceOp.PREMUL_SUM, 0.5)"
+        )
     return kind, factor
 
 

@@ -12,7 +12,11 @@ import traceback
 from tensorlab import random
 from tensorlab.distributed import world
 from tensorlab.distributed.backends.threads import House
-from tensorlab.distributed.process_groups import destroy_process_group, init_process_group, is_initialized
+from tensorlab.distributed.process_groups import (
+    destroy_process_group,
+    init_process_group,
+    is_initialized,
+)
 from tensorlab.errors import DistBackendError, DistError
 
 __all__ = ["RankFailed", "spawn"]
@@ -76,7 +80,9 @@ def spawn(fn, args=(), nprocs=2, *, seed=None, timeout=None, init=True):
     [(0, 3), (1, 3), (2, 3)]
     """
     if not isinstance(nprocs, int) or isinstance(nprocs, bool) or nprocs < 1:
-        raise ValueError(f"threads.spawn: nprocs is {nprocs!r}; expected the number of ranks, at least 1")
+        raise ValueError(
+            f"threads.spawn: nprocs is {nprocs!r}; expected the number of ranks, at least 1"
+        )
     house = House(nprocs)
     results, failures = [None] * nprocs, []
     state = random.get_rng_state() if seed is None else None
@@ -115,9 +121,12 @@ def spawn(fn, args=(), nprocs=2, *, seed=None, timeout=None, init=True):
 def raise_first(failures):
     """Raise the failure that caused the others: the first one that isn't about a lost rank."""
     rank, error = next(
-        (failure for failure in failures if not isinstance(failure[1], DistBackendError)), failures[0]
+        (failure for failure in failures if not isinstance(failure[1], DistBackendError)),
+        failures[0],
     )
     if not isinstance(error, Exception):
         raise error  # KeyboardInterrupt, SystemExit
     text = "".join(traceback.format_exception(error)).rstrip()
-    raise RankFailed(f"rank {rank} raised {type(error).__name__}: {error}\n\n{text}", rank) from error
+    raise RankFailed(
+        f"rank {rank} raised {type(error).__name__}: {error}\n\n{text}", rank
+    ) from error

@@ -248,7 +248,9 @@ class SyncBatchNorm(_BatchNorm):
     def forward(self, input):
         self._check_dims(input)
         uses_batch = self.training or self.running_mean is None
-        groups = sys.modules.get("tensorlab.distributed.process_groups")  # it isn't imported for this
+        groups = sys.modules.get(
+            "tensorlab.distributed.process_groups"
+        )  # it isn't imported for this
         if not uses_batch or groups is None or not groups.is_initialized():
             return super().forward(input)
         group = groups.the_group(self.process_group)

@@ -7,10 +7,10 @@ left.
 
 import warnings
 
+from tensorlab._core.interop.exchange import tensor
 from tensorlab.distributed import collectives
 from tensorlab.distributed.process_groups import the_group
 from tensorlab.errors import DistError
-from tensorlab._core.interop.exchange import tensor
 
 __all__ = ["Join", "JoinHook", "Joinable"]
 
@@ -67,7 +67,9 @@ class Joinable:
 
     @property
     def join_process_group(self):
-        raise NotImplementedError(f"{type(self).__name__}.join_process_group: a Joinable defines it")
+        raise NotImplementedError(
+            f"{type(self).__name__}.join_process_group: a Joinable defines it"
+        )
 
 
 class Join:
@@ -132,7 +134,9 @@ class Join:
     def say_who_threw(self):
         collectives.all_reduce(tensor([1.0]), group=self.group)
         self.leave()
-        raise DistError(f"Rank {self.group.rank()} exhausted all inputs, and the others still have some")
+        raise DistError(
+            f"Rank {self.group.rank()} exhausted all inputs, and the others still have some"
+        )
 
     def leave(self):
         for one in self.joinables:

@@ -157,7 +157,9 @@ class ThreadTransport(Transport):
 def where_they_stand(house, room):
     """Return where each rank of a room stands, in words."""
     return {
-        place: f"is gone ({house.gone[rank]})" if rank in house.gone else house.recorders[rank].where()
+        place: f"is gone ({house.gone[rank]})"
+        if rank in house.gone
+        else house.recorders[rank].where()
         for place, rank in enumerate(room.ranks)
     }
 

@@ -38,14 +38,18 @@ class FileSystemWriter:
         rank, and it is on the disk before the save ends
     """
 
-    def __init__(self, path, single_file_per_rank=True, sync_files=True, thread_count=1, overwrite=True):
+    def __init__(
+        self, path, single_file_per_rank=True, sync_files=True, thread_count=1, overwrite=True
+    ):
         self.path, self.overwrite = Path(path), overwrite
 
     def begin(self):
         """Make the folder; return a number that no earlier save has in its names."""
         self.path.mkdir(parents=True, exist_ok=True)
         if not self.overwrite and (self.path / CONTENTS).exists():
-            raise FileExistsError(f"checkpoint: {self.path} holds a checkpoint, and overwrite is False")
+            raise FileExistsError(
+                f"checkpoint: {self.path} holds a checkpoint, and overwrite is False"
+            )
         numbers = [int(m[1]) for f in os.listdir(self.path) if (m := re.match(r"__\d+_(\d+)\.", f))]
         return max(numbers, default=-1) + 1
 

@@ -140,7 +140,9 @@ def piece_of(x):
     places = x.device_mesh.get_coordinate()
     for dim_of_mesh, placement in enumerate(x.placements):
         if placement.is_partial():
-            raise DistError("checkpoint: a tensor is Partial; redistribute it to Shard or Replicate before")
+            raise DistError(
+                "checkpoint: a tensor is Partial; redistribute it to Shard or Replicate before"
+            )
         if not placement.is_shard():
             continue
         dim, ranks = placement.dim % len(size), x.device_mesh.size(dim_of_mesh)
@@ -168,5 +170,7 @@ def group_or_alone(group, no_dist, is_initialized, default):
     if no_dist or (group is None and not is_initialized):
         return None
     if group is not None and not isinstance(group, ProcessGroup):
-        raise TypeError(f"checkpoint: process_group is a {type(group).__name__}; expected a ProcessGroup")
+        raise TypeError(
+            f"checkpoint: process_group is a {type(group).__name__}; expected a ProcessGroup"
+        )
     return group or default()

@@ -94,7 +94,9 @@ def check(path, value, entries):
     entry = entries[key]
     if isinstance(value, Tensor) != isinstance(entry, TensorStorageMetadata):
         kind = "a tensor" if isinstance(entry, TensorStorageMetadata) else "no tensor"
-        raise MissingData(f"{key} is {kind} in the checkpoint; the state dict has a {type(value).__name__}")
+        raise MissingData(
+            f"{key} is {kind} in the checkpoint; the state dict has a {type(value).__name__}"
+        )
     if isinstance(value, Tensor) and tuple(value.shape) != tuple(entry.size):
         raise ShapeError(
             f"Size mismatch between saved {tuple(entry.size)} and current: {tuple(value.shape)} for {key}"
@@ -117,5 +119,3 @@ def fill(piece, key, entry, reader):
             if shared is not None:
                 here, there = shared
                 piece.local[here].copy_(reader.read(chunk.file, key)[there])
-
-

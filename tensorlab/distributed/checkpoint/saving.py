@@ -185,7 +185,9 @@ class Job:
         if failures:
             self.attempt(self.writer.remove, name)
         self.raise_if(failures)
-        done = self.shared(self.attempt(self.writer.commit, self.contents) if self.rank == 0 else None)
+        done = self.shared(
+            self.attempt(self.writer.commit, self.contents) if self.rank == 0 else None
+        )
         self.raise_if({} if done is None else {0: done})
         return self.contents
 
@@ -193,7 +195,8 @@ class Job:
 def through_methods(state_dict):
     """Return a state dict in which objects that have a `state_dict` are replaced by it."""
     return {
-        key: value.state_dict() if is_stateful(value) else value for key, value in state_dict.items()
+        key: value.state_dict() if is_stateful(value) else value
+        for key, value in state_dict.items()
     }
 
 

@@ -53,7 +53,11 @@ def plain_name(model, name):
     """Return a parameter's name without what wraps modules around it."""
     parts, module, kept = name.split("."), model, []
     for part in parts:
-        if not (part in WRAPPERS and type(module).__name__ in ("DistributedDataParallel", "DataParallel", "FullyShardedDataParallel")):
+        if not (
+            part in WRAPPERS
+            and type(module).__name__
+            in ("DistributedDataParallel", "DataParallel", "FullyShardedDataParallel")
+        ):
             kept.append(part)
         module = getattr(module, part, None)
     return ".".join(kept)
@@ -87,7 +91,9 @@ def get_model_state_dict(model, *, submodules=None, options=None):
     options : StateDictOptions
     """
     if submodules is not None:
-        raise NotImplementedError("get_model_state_dict: submodules is not here; call it with the submodule")
+        raise NotImplementedError(
+            "get_model_state_dict: submodules is not here; call it with the submodule"
+        )
     options = options or StateDictOptions()
     frozen = {
         plain_name(model, name)
@@ -122,7 +128,11 @@ def set_model_state_dict(model, model_state_dict, *, options=None):
 
 def spread_like(value, target):
     """Return a whole tensor as the DTensor that stands in its place, if one does."""
-    if hasattr(target, "placements") and isinstance(value, Tensor) and not hasattr(value, "placements"):
+    if (
+        hasattr(target, "placements")
+        and isinstance(value, Tensor)
+        and not hasattr(value, "placements")
+    ):
         from tensorlab.distributed.tensor import distribute_tensor
 
         return distribute_tensor(value, target.device_mesh, target.placements)
@@ -216,7 +226,9 @@ def set_optimizer_state_dict(model, optimizers, optim_state_dict, *, options=Non
                 name = names[id(p)]
                 if name not in options_of:
                     if options.strict:
-                        raise DistError(f"set_optimizer_state_dict: the state dict knows no parameter {name!r}")
+                        raise DistError(
+                            f"set_optimizer_state_dict: the state dict knows no parameter {name!r}"
+                        )
                     continue
                 saved = options_of[name]
                 group.update({k: v for k, v in saved.items() if k != "params"})

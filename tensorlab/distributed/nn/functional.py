@@ -214,8 +214,12 @@ def all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=
     `output` gives the shape; it isn't written.
     """
     group = the_group(group, "all_to_all_single")
-    parts = collectives.split_sizes(input, input_split_sizes, group.size(), "all_to_all_single", "input")
-    into = collectives.split_sizes(output, output_split_sizes, group.size(), "all_to_all_single", "output")
+    parts = collectives.split_sizes(
+        input, input_split_sizes, group.size(), "all_to_all_single", "input"
+    )
+    into = collectives.split_sizes(
+        output, output_split_sizes, group.size(), "all_to_all_single", "output"
+    )
     return cat(_AllToAll.apply(group, [x.shape for x in into], *parts))
 
 

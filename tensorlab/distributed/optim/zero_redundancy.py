@@ -119,10 +119,15 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         Join.notify_join_context(self)
         for group, ours in zip(self.param_groups, self.optim.param_groups, strict=True):
             ours.update({option: value for option, value in group.items() if option != "params"})
-        loss = self.optim.step(closure, **kwargs) if closure is not None else self.optim.step(**kwargs)
+        loss = (
+            self.optim.step(closure, **kwargs) if closure is not None else self.optim.step(**kwargs)
+        )
         for owner in range(self.process_group.size()):
             owned = [
-                p for group in self.param_groups for p in group["params"] if self.owner[id(p)] == owner
+                p
+                for group in self.param_groups
+                for p in group["params"]
+                if self.owner[id(p)] == owner
             ]
             coalescing.broadcast_coalesced(self.process_group, owned, owner)
         return loss
@@ -159,7 +164,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             )
         places = self.places()
         groups = [
-            {**group, "params": [places[id(p)] for p in group["params"]]} for group in self.param_groups
+            {**group, "params": [places[id(p)] for p in group["params"]]}
+            for group in self.param_groups
         ]
         return {"state": dict(sorted(self._full_states.items())), "param_groups": groups}
 
@@ -176,7 +182,9 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
                                  "of optimizer's group")  # fmt: skip
             group.update({k: copy.deepcopy(v) for k, v in saved.items() if k != "params"})
         local = [p for p in parameters if self.owner[id(p)] == own]
-        numbers = {id(p): n for n, p in enumerate(p for g in self.optim.param_groups for p in g["params"])}
+        numbers = {
+            id(p): n for n, p in enumerate(p for g in self.optim.param_groups for p in g["params"])
+        }
         self.optim.load_state_dict(
             {
                 "state": {

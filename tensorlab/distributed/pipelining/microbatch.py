@@ -22,7 +22,9 @@ class TensorChunkSpec:
         return f"TensorChunkSpec({self.split_dim})"
 
 
-def split_args_kwargs_into_chunks(args, kwargs, chunks, args_chunk_spec=None, kwargs_chunk_spec=None):
+def split_args_kwargs_into_chunks(
+    args, kwargs, chunks, args_chunk_spec=None, kwargs_chunk_spec=None
+):
     """Cut the tensors among arguments into microbatches; other arguments go to all of them.
 
     Parameters
@@ -54,7 +56,9 @@ def cut(values, chunks, spec):
     if spec is not None:
         dims = [getattr(one, "split_dim", None) for one in tree_flatten(spec)[0]]
         if len(dims) != len(leaves):
-            raise ValueError(f"the chunk spec has {len(dims)} entries, and the arguments {len(leaves)}")
+            raise ValueError(
+                f"the chunk spec has {len(dims)} entries, and the arguments {len(leaves)}"
+            )
     columns = [cut_one(leaf, dim, chunks) for leaf, dim in zip(leaves, dims, strict=True)]
     return [tree_unflatten([column[i] for column in columns], structure) for i in range(chunks)]
 

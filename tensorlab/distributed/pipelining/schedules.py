@@ -21,7 +21,9 @@ class PipelineSchedule:
         output_merge_spec, scale_grads,
     ):  # fmt: skip
         if n_microbatches < 1:
-            raise ValueError(f"{type(self).__name__}: n_microbatches is {n_microbatches}; expected at least 1")
+            raise ValueError(
+                f"{type(self).__name__}: n_microbatches is {n_microbatches}; expected at least 1"
+            )
         self.stages = sorted(stages, key=lambda stage: stage.stage_index)
         self.n_microbatches, self.loss_fn = n_microbatches, loss_fn
         self.specs = args_chunk_spec, kwargs_chunk_spec
@@ -48,7 +50,9 @@ class PipelineSchedule:
         every = [self.order_of(rank) for rank in range(self.ranks)]
         return timelines.lay_out(every, forward=forward, backward=backward, transfer=transfer)
 
-    def step(self, *args, target=None, losses=None, return_outputs=True, loss_kwargs=None, **kwargs):
+    def step(
+        self, *args, target=None, losses=None, return_outputs=True, loss_kwargs=None, **kwargs
+    ):
         """Run a batch forward and backward; gradients add up in the parameters.
 
         Parameters
@@ -63,7 +67,9 @@ class PipelineSchedule:
         -------
         the outputs of the whole batch at the rank of the last stage; None elsewhere
         """
-        return self._run(self.order, args, kwargs, target, losses, return_outputs, loss_kwargs or {})
+        return self._run(
+            self.order, args, kwargs, target, losses, return_outputs, loss_kwargs or {}
+        )
 
     def eval(self, *args, target=None, losses=None, return_outputs=True, **kwargs):
         """Run a batch forward alone, without gradients; arguments and result are those of `step`."""

@@ -95,12 +95,16 @@ def pipeline(module, mb_args=(), mb_kwargs=None, split_spec=None, split_policy=N
     2
     """
     if split_policy is not None:
-        raise NotImplementedError("pipeline: split_policy is not here; give split_spec, or call pipe_split()")
+        raise NotImplementedError(
+            "pipeline: split_policy is not here; give split_spec, or call pipe_split()"
+        )
     spec = split_spec or {}
     names = dict(module.named_modules())
     for name in spec:
         if name not in names:
-            raise ValueError(f"pipeline: {name!r} is no submodule; there are {', '.join(list(names)[1:6])}, ...")
+            raise ValueError(
+                f"pipeline: {name!r} is no submodule; there are {', '.join(list(names)[1:6])}, ..."
+            )
     tracer = Tracer()
     token = tracer_at_work.set(tracer)
     try:

@@ -10,7 +10,6 @@ import contextlib
 from ..._core.engine.engine import queue_callback
 from ..._core.state.modes import is_grad_enabled
 from ..._tensor import Tensor
-from ...autograd.grad_mode import no_grad
 from ...distributed import objects
 from ...distributed.algorithms.join import Join, Joinable
 from ...distributed.coalescing import broadcast_coalesced
@@ -94,7 +93,9 @@ class DistributedDataParallel(Module, Joinable):
         super().__init__()
         Joinable.__init__(self)
         if not isinstance(module, Module):
-            raise TypeError(f"DistributedDataParallel: module is a {type(module).__name__}; expected a Module")
+            raise TypeError(
+                f"DistributedDataParallel: module is a {type(module).__name__}; expected a Module"
+            )
         if device_ids and [str(one) for one in device_ids] != ["cpu"]:
             raise DeviceError(
                 f"DistributedDataParallel: device_ids is {device_ids}; there is only the cpu: leave "
@@ -182,10 +183,16 @@ class DistributedDataParallel(Module, Joinable):
         queue_callback(self.reducer.end_static_pass)
 
     def _syncs_buffers(self):
-        return self.broadcast_buffers and self.require_forward_param_sync and bool(self._buffers_to_sync())
+        return (
+            self.broadcast_buffers
+            and self.require_forward_param_sync
+            and bool(self._buffers_to_sync())
+        )
 
     def _buffers_to_sync(self):
-        return [b for name, b in self.module.named_buffers() if name not in self.parameters_to_ignore]
+        return [
+            b for name, b in self.module.named_buffers() if name not in self.parameters_to_ignore
+        ]
 
     def _sync_buffers(self):
         source = 0 if not joining.is_on(self) else joining.common_rank(self, True)

@@ -4,11 +4,11 @@ A rank without batches *shadows* the others: for each of their passes it takes p
 collectives, in the same order, with zeros.
 """
 
+from ..._core.interop.exchange import tensor
 from ...distributed import collectives
 from ...distributed.algorithms.join import JoinHook
 from ...distributed.coalescing import broadcast_coalesced
 from ...distributed.reduce_ops import ReduceOp
-from ..._core.interop.exchange import tensor
 
 
 def is_on(ddp):

@@ -10,11 +10,11 @@ are made anew, in the order in which rank 0 has seen the gradients come.
 """
 
 from ..._core.engine.engine import queue_callback
+from ..._core.interop.exchange import tensor
 from ...autograd.grad_mode import no_grad
 from ...distributed import collectives, objects
 from ...errors import DistError
 from ...ops import foreach
-from ..._core.interop.exchange import tensor
 from ...ops.creation import empty
 from ...ops.joining import cat
 from ...sparse.creation import sparse_coo_tensor
@@ -217,7 +217,9 @@ class Reducer:
         grad = p.grad.coalesce()
         sizes = [None] * self.group.size()
         objects.all_gather_object(sizes, grad.indices().shape[1], self.group)
-        indices = gathered([(grad.indices().shape[0], n) for n in sizes], grad.indices(), self.group)
+        indices = gathered(
+            [(grad.indices().shape[0], n) for n in sizes], grad.indices(), self.group
+        )
         values = gathered([(n, *grad.values().shape[1:]) for n in sizes], grad.values(), self.group)
         p.grad = sparse_coo_tensor(
             cat(indices, 1), cat(values) / self.divisor, grad.shape

@@ -21,7 +21,9 @@ class ModelAverager:
 
     def average_parameters(self, params):
         """Average the parameters over the ranks, if it's time."""
-        raise NotImplementedError(f"{type(self).__name__}.average_parameters: a subclass defines it")
+        raise NotImplementedError(
+            f"{type(self).__name__}.average_parameters: a subclass defines it"
+        )
 
 
 class PeriodicModelAverager(ModelAverager):
@@ -42,7 +44,9 @@ class PeriodicModelAverager(ModelAverager):
     def __init__(self, period, warmup_steps=0, process_group=None):
         super().__init__(process_group)
         if warmup_steps < 0:
-            raise ValueError(f"PeriodicModelAverager: warmup_steps is {warmup_steps}; it is at least 0")
+            raise ValueError(
+                f"PeriodicModelAverager: warmup_steps is {warmup_steps}; it is at least 0"
+            )
         if period < 1:
             raise ValueError(f"PeriodicModelAverager: period is {period}; it is at least 1")
         self.period, self.warmup_steps = period, warmup_steps
