@@ -53,3 +53,12 @@ def waited_in_vain(call, seconds, missing, standing):
 def is_gone(call, rank, reason):
     """Return the error for a rank that left while others wait for it."""
     return DistBackendError(f"{call.kind}: rank {rank} is gone ({reason}), so {call} can't end")
+
+
+def does_not_fit(call, dtype, numel):
+    """Return the error for a message that isn't what its receiver has room for."""
+    target = call.outputs[0]
+    return DistBackendError(
+        f"recv: the message from rank {call.root} has {numel} elements of {dtype}, and the tensor "
+        f"{target.numel()} of {target.dtype}; both ends must agree"
+    )

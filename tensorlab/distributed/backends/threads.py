@@ -131,11 +131,9 @@ class ThreadTransport(Transport):
             key = self.message_for(receiver, work.call)
             if key is None:
                 continue
-            with no_grad():
-                work.call.outputs[0].copy_(self.room.sent[key].popleft())
             work.call.root = key[0]
             self.room.wanted.remove(entry)
-            work.settle()
+            work.settle(take(work.call, self.room.sent[key].popleft()))
             self.house.changed.notify_all()
 
     def message_for(self, receiver, call):
@@ -152,6 +150,16 @@ class ThreadTransport(Transport):
 
     def standing(self):
         return where_they_stand(self.house, self.room)
+
+
+def take(call, message):
+    """Write a message to where its receiver wants it; return an error if it doesn't fit, or None."""
+    target = call.outputs[0]
+    if (target.dtype, target.numel()) != (message.dtype, message.numel()):
+        return diagnosis.does_not_fit(call, message.dtype, message.numel())
+    with no_grad():
+        put(target, message)
+    return None
 
 
 def where_they_stand(house, room):
@@ -221,6 +229,11 @@ def hold(meeting):
         work.settle()
 
 
+def put(target, source):
+    """Copy values; a tensor of several ranks' values may be cut into flat pieces."""
+    target.view(-1).copy_(source.view(-1))
+
+
 def reduced(calls, values):
     """Return the reduction of one tensor for each rank, in the order of the ranks."""
     kind, first = calls[0].op, values[0]
@@ -235,41 +248,41 @@ def reduced(calls, values):
 def all_reduce(calls):
     total = reduced(calls, [call.inputs[0] for call in calls])
     for call in calls:
-        call.outputs[0].copy_(total)
+        put(call.outputs[0], total)
 
 
 def reduce(calls):
     total = reduced(calls, [call.inputs[0] for call in calls])
-    calls[calls[0].root].outputs[0].copy_(total)
+    put(calls[calls[0].root].outputs[0], total)
 
 
 def broadcast(calls):
     source = calls[calls[0].root].outputs[0]
     for rank, call in enumerate(calls):
         if rank != call.root:
-            call.outputs[0].copy_(source)
+            put(call.outputs[0], source)
 
 
 def all_gather(calls):
     for call in calls:
         for source, target in enumerate(call.outputs):
-            target.copy_(calls[source].inputs[0])
+            put(target, calls[source].inputs[0])
 
 
 def gather(calls):
     for source, target in enumerate(calls[calls[0].root].outputs):
-        target.copy_(calls[source].inputs[0])
+        put(target, calls[source].inputs[0])
 
 
 def scatter(calls):
     for rank, source in enumerate(calls[calls[0].root].inputs):
-        calls[rank].outputs[0].copy_(source)
+        put(calls[rank].outputs[0], source)
 
 
 def reduce_scatter(calls):
     totals = [reduced(calls, [call.inputs[rank] for call in calls]) for rank in range(len(calls))]
     for call, total in zip(calls, totals, strict=True):  # an output may be part of an input
-        call.outputs[0].copy_(total)
+        put(call.outputs[0], total)
 
 
 def all_to_all(calls):
@@ -277,7 +290,7 @@ def all_to_all(calls):
     sent = [[call.inputs[target].clone() for target in range(size)] for call in calls]
     for rank, call in enumerate(calls):
         for source in range(size):
-            call.outputs[source].copy_(sent[source][rank])
+            put(call.outputs[source], sent[source][rank])
 
 
 def barrier(calls):

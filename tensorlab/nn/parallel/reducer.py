@@ -9,6 +9,8 @@ The first buckets follow the reversed order of the parameters. After the first b
 are made anew, in the order in which rank 0 has seen the gradients come.
 """
 
+import warnings
+
 from ..._core.engine.engine import queue_callback
 from ..._core.interop.exchange import tensor
 from ...autograd.grad_mode import no_grad
@@ -46,6 +48,7 @@ class Reducer:
         self.comm_hook = None  # (state, hook)
         self.make_buckets(list(reversed(range(len(parameters)))))
         self.arrived = []  # places in the order of the first pass
+        self.has_warned = False
         self.is_rebuilt = self.is_running = self.has_finished = False
         self.expected = [1] * len(parameters)  # how often each hook is called in a pass
         self.fired = [0] * len(parameters)
@@ -121,8 +124,10 @@ class Reducer:
     # ------------------------------------------------------------------------- during backward
     def gradient_is_there(self, place):
         """The engine has finished the gradient of a parameter."""
-        if not self.is_running or self.has_finished:
+        if not self.is_running:
             return
+        if self.has_finished:
+            return self.warn_of_late(place)
         self.fired[place] += 1
         if self.is_first_static:
             if self.fired[place] == 1:
@@ -142,6 +147,17 @@ class Reducer:
             self.arrived.append(place)
         self.bucket_of[place].pending -= 1
         self.launch_ready()
+
+    def warn_of_late(self, place):
+        """A gradient has grown after it was averaged; what was added is this rank's alone."""
+        if not self.has_warned:
+            self.has_warned = True
+            warnings.warn(
+                f"DistributedDataParallel: the gradient of {self.names[place]} came again after it had been "
+                "averaged, and what was added isn't, so the models of the ranks drift apart. Call forward "
+                "before each backward; reentrant checkpoints need static_graph=True",
+                stacklevel=2,
+            )
 
     def launch_ready(self):
         """Begin to reduce the buckets that are complete, in their order."""
@@ -181,6 +197,8 @@ class Reducer:
     def finish(self):
         """Wait for all buckets, and write the averages to the gradients: the end of backward."""
         used = self.ask_who_uses() if self.asks_use else None
+        if self.is_static and self.unused:
+            used = [place not in self.unused for place in range(len(self.parameters))]
         for bucket, wait in zip(self.buckets, self.works, strict=True):
             wait()
             if bucket.places[0] not in self.is_sparse:
