@@ -1,0 +1,77 @@
+"""PMI-1: the language in which MPICH's ranks tell each other their addresses when MPI starts.
+
+A request is a line such as "cmd=put kvsname=world key=P0-addr value=...". MPI asks for no more than
+what stands here. A process that mpiexec started talks to mpiexec; all others talk to this.
+"""
+
+import re
+
+PAIR = re.compile(rb"(\w+)=(.*?)(?=\s\w+=|\s*$)", re.DOTALL)
+
+
+class Exchange:
+    """What the ranks of one start of MPI have put, and who waits at the barrier.
+
+    Parameters
+    ----------
+    size : int, how many ranks there are
+    """
+
+    def __init__(self, size):
+        self.size = size
+        self.values = {}
+        self.waiting = []  # the writers of ranks in the barrier
+        self.lines = {}  # rank: writer
+
+    async def serve(self, rank, reader, writer):
+        """Speak PMI with one rank until its connection ends."""
+        self.lines[rank] = writer
+        while line := await reader.readline():
+            request = {key.decode(): value for key, value in PAIR.findall(line)}
+            self.answer(request, writer)
+            await writer.drain()
+        self.lines.pop(rank, None)
+
+    def answer(self, request, writer):
+        """Answer one request."""
+        match request.get("cmd"):
+            case b"init":
+                say(writer, "response_to_init pmi_version=1 pmi_subversion=1 rc=0")
+            case b"get_maxes":
+                say(writer, "maxes kvsname_max=256 keylen_max=64 vallen_max=1024 rc=0")
+            case b"get_appnum":
+                say(writer, "appnum appnum=0 rc=0")
+            case b"get_my_kvsname":
+                say(writer, "my_kvsname kvsname=world rc=0")
+            case b"get_universe_size":
+                say(writer, f"universe_size size={self.size} rc=0")
+            case b"put":
+                self.values[request["key"]] = request["value"]
+                say(writer, "put_result rc=0")
+            case b"get":
+                value = self.values.get(request["key"])
+                if value is None:  # PMI_process_mapping as well: MPI then compares host names
+                    say(writer, "get_result rc=-1 msg=unknown_key")
+                else:
+                    say(writer, "get_result rc=0 value=" + value.decode())
+            case b"barrier_in":
+                self.waiting.append(writer)
+                if len(self.waiting) == self.size:
+                    for each in self.waiting:
+                        say(each, "barrier_out rc=0")
+                    self.waiting = []
+            case b"finalize":
+                say(writer, "finalize_ack rc=0")
+            case b"abort":
+                writer.close()
+            case other:
+                say(writer, f"{(other or b'unknown').decode()}_result rc=-1")
+
+    def break_off(self):
+        """Close all lines: ranks that wait for one that is gone come out with an error."""
+        for writer in self.lines.values():
+            writer.close()
+
+
+def say(writer, text):
+    writer.write(f"cmd={text}\n".encode())

@@ -1,0 +1,117 @@
+"""Starting the server: as a process of its own, or as a thread, and the socket it listens on."""
+
+import asyncio
+import errno
+import os
+import socket
+import subprocess
+import sys
+import threading
+
+from tensorlab.errors import DistNetworkError
+
+from . import process
+
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PROGRAM = "import sys; sys.path.append(sys.argv.pop()); from server import process; process.main()"
+
+
+def listen(host, port):
+    """Return a socket that listens at a port of this machine, or at a free one where it's 0.
+
+    Only this machine can connect where `host` is a name of the machine for itself.
+
+    Raises
+    ------
+    DistNetworkError
+        If the port is in use, or the address is not this machine's.
+    """
+    is_local = host in ("localhost", "127.0.0.1", "::1")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        sock.bind((("::1" if ":" in host else "127.0.0.1") if is_local else "", port))
+        sock.listen(1024)
+    except (OSError, OverflowError) as error:
+        sock.close()
+        if getattr(error, "errno", None) == errno.EADDRINUSE:
+            raise DistNetworkError(
+                f"port {port} of {host} is in use (EADDRINUSE): by another run on this machine, one "
+                f"that hasn't ended (see `ss -ltnp 'sport = :{port}'`), or another program. Choose "
+                "another with MASTER_PORT=29501, or let the launcher choose: "
+                "`tensorlab run --standalone`"
+            ) from None
+        raise DistNetworkError(f"cannot listen at {host}:{port}: {error}") from error
+    return sock
+
+
+def taken_over(descriptor):
+    """Return the listening socket of a descriptor."""
+    return socket.socket(fileno=descriptor)
+
+
+class Process:
+    """The server as a process of its own.
+
+    Parameters
+    ----------
+    listening : socket that listens; the process takes it over
+
+    Attributes
+    ----------
+    port : int
+    """
+
+    def __init__(self, listening):
+        self.port = listening.getsockname()[1]
+        with listening:
+            command = [sys.executable, "-S", "-E", "-c", PROGRAM, str(listening.fileno()), HERE]
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                pass_fds=[listening.fileno()],
+                start_new_session=True,  # a signal to the ranks' group is not for it
+            )
+
+    def close(self, seconds=0.0):
+        """Let nobody new in; the process ends with the last connection. Wait for it a while."""
+        if self.process.stdin is not None and not self.process.stdin.closed:
+            self.process.stdin.close()
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+
+class Thread:
+    """The server as a thread of this process, for a store.
+
+    Parameters
+    ----------
+    listening : socket that listens
+    """
+
+    def __init__(self, listening):
+        self.port = listening.getsockname()[1]
+        self.loop = asyncio.new_event_loop()
+        self.ended = asyncio.Event()
+        self.thread = threading.Thread(target=self.run, args=(listening,), daemon=True)
+        self.thread.start()
+
+    def run(self, listening):
+        serving = self.loop.create_task(process.serve_until(listening, self.ended))
+        self.loop.run_until_complete(self.ended.wait())
+        serving.cancel()
+        tasks = asyncio.all_tasks(self.loop)
+        for task in tasks:
+            task.cancel()
+        self.loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        self.loop.close()
+
+    def close(self):
+        """End the thread, and with it all connections."""
+        if not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(self.ended.set)
+            self.thread.join()
