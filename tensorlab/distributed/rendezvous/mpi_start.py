@@ -1,0 +1,96 @@
+"""Starting MPI in a process: by whoever started it, such as mpiexec, or through the server."""
+
+import atexit
+import os
+import sys
+
+from tensorlab.distributed.stores.connection import Connection
+from tensorlab.errors import DistBackendError, MissingExtra
+
+OF_PMI = ("PMI_FD", "PMI_RANK", "PMI_SIZE", "PMI_PORT", "PMI_ID")
+SHARED = "/dev/shm/mpich_shm_"
+broken = []  # errors of calls that were given up, which MPI's end would wait for
+lines = []  # connections to the server's PMI, which MPI holds to its end
+
+
+def library():
+    """Return mpi4py's module MPI, without starting MPI.
+
+    Raises
+    ------
+    MissingExtra
+        If mpi4py isn't installed, or finds no MPI.
+    """
+    try:
+        import mpi4py
+
+        mpi4py.rc.initialize = mpi4py.rc.finalize = False
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        raise MissingExtra(
+            f"distributed: ranks that are processes need mpi4py and an MPI ({error}); install them "
+            'with: pip install "tensorlab-book[distributed]"'
+        ) from error
+    return MPI
+
+
+def by_environment():
+    """Start MPI in a process that mpiexec or srun has started, and end it with the process."""
+    MPI = library()
+    MPI.Init_thread(MPI.THREAD_MULTIPLE)
+    atexit.register(finalize)
+
+
+def finalize():
+    """End MPI, where no error ends the process: with one, mpiexec is to end the other ranks."""
+    if getattr(sys, "last_value", None) is None and not broken:
+        library().Finalize()
+
+
+def through_server(host, port, world, rank, size, seconds):
+    """Start MPI in a process that no mpiexec has started; return mpi4py's module.
+
+    MPI finds the others through the server, to which it gets a connection that is open already.
+    """
+    MPI = library()
+    line = Connection(host, port, seconds)
+    line.greet({"what": "pmi", "world": world, "rank": rank})
+    lines.append(line)
+    kept = {name: os.environ.pop(name, None) for name in OF_PMI}
+    os.environ.update(PMI_FD=str(line.socket.fileno()), PMI_RANK=str(rank), PMI_SIZE=str(size))
+    try:
+        MPI.Init_thread(MPI.THREAD_MULTIPLE)
+    except MPI.Exception as error:
+        raise DistBackendError(
+            f"init_process_group: MPI could not start ({error}); a rank has failed meanwhile, or the "
+            "machines can't reach each other"
+        ) from error
+    finally:
+        for name in OF_PMI:  # processes that this one starts are not ranks of this MPI
+            os.environ.pop(name, None)
+        os.environ.update({name: value for name, value in kept.items() if value is not None})
+    return MPI
+
+
+def close_inherited():
+    """Close, in a forked child, what only its parent may hold: a dead rank must look dead."""
+    for line in lines:
+        line.close()
+    lines.clear()
+
+
+os.register_at_fork(after_in_child=close_inherited)
+
+
+def unlink_shared():
+    """Remove the name of the memory that MPI shares: it lives on as long as its processes do."""
+    try:
+        with open("/proc/self/maps") as maps:
+            names = {line.split(maxsplit=5)[-1].strip() for line in maps if SHARED in line}
+    except OSError:
+        return
+    for name in names:
+        try:
+            os.unlink(name)
+        except OSError:
+            pass  # another rank was first
