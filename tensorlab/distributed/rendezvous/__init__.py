@@ -4,12 +4,14 @@ import os
 import socket
 import time
 
+from tensorlab.distributed.backends import mpi
+from tensorlab.distributed.backends.mpi import start
 from tensorlab.distributed.flight_recorder import FlightRecorder
 from tensorlab.distributed.server import starting
 from tensorlab.distributed.stores import TCPStore
 from tensorlab.errors import DistBackendError, DistStoreError
 
-from . import mpi_start, places
+from . import places
 from .watcher import Watcher
 
 served = {}  # (host, port): the server that this process has started there
@@ -43,10 +45,8 @@ def meet(backend, init_method, rank, world_size, store, timeout_seconds):
     MissingExtra
         If mpi4py isn't installed.
     """
-    from tensorlab.distributed.backends import mpi
-
     global met
-    MPI = mpi_start.library()
+    MPI = start.library()
     recorder = FlightRecorder()
     name = "/".join(
         [
@@ -55,9 +55,9 @@ def meet(backend, init_method, rank, world_size, store, timeout_seconds):
             str(met),
         ]
     )
-    own = bool(mpi_start.lines)  # whether MPI runs already, through our own server
+    own = bool(start.lines)  # whether MPI runs already, through our own server
     if not own and not MPI.Is_initialized() and places.is_in_mpi(rank, world_size):
-        mpi_start.by_environment()
+        start.by_environment()
     if MPI.Is_initialized():
         check_same(MPI, rank, world_size)
         rank, world_size = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size
@@ -82,13 +82,13 @@ def meet(backend, init_method, rank, world_size, store, timeout_seconds):
     if place.file is not None and place.rank == 0:
         os.unlink(place.file)
     if not MPI.Is_initialized():
-        mpi_start.through_server(
+        start.through_server(
             place.host, place.port, name, place.rank, place.size, timeout_seconds
         )
     watcher.say({"running": True})
     met += 1
     shared = TCPStore._of_world(place.host, place.port, name, timeout_seconds)
-    world = mpi.World(MPI, watcher, recorder, shared, place, timeout_seconds)
+    world = mpi.World(MPI, watcher, recorder, shared, place, timeout_seconds, at_leave=release)
     return world.transport
 
 

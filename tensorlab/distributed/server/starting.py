@@ -1,6 +1,5 @@
 """Starting the server: as a process of its own, or as a thread, and the socket it listens on."""
 
-import asyncio
 import errno
 import os
 import socket
@@ -9,8 +8,6 @@ import sys
 import threading
 
 from tensorlab.errors import DistNetworkError
-
-from . import process
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROGRAM = "import sys; sys.path.append(sys.argv.pop()); from server import process; process.main()"
@@ -94,6 +91,8 @@ class Thread:
     """
 
     def __init__(self, listening):
+        import asyncio  # slow to import, and most programs serve no store
+
         self.port = listening.getsockname()[1]
         self.loop = asyncio.new_event_loop()
         self.ended = asyncio.Event()
@@ -101,6 +100,10 @@ class Thread:
         self.thread.start()
 
     def run(self, listening):
+        import asyncio
+
+        from . import process
+
         serving = self.loop.create_task(process.serve_until(listening, self.ended))
         self.loop.run_until_complete(self.ended.wait())
         serving.cancel()

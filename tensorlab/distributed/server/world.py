@@ -18,12 +18,14 @@ class Member:
     pid, host : who it is
     state : "here", "left" (it said goodbye) or "gone"
     running : bool, whether its MPI has started
+    standing : dict, where it stood when it was last asked
     """
 
     def __init__(self, hello, writer):
         self.pid, self.host = hello["pid"], hello["host"]
         self.writer = writer
         self.state, self.running = "here", False
+        self.standing = {"text": "has called nothing", "number": None}
 
     def tell(self, message):
         if self.state == "here":
@@ -100,12 +102,18 @@ class World:
         elif "ask" in message:
             self.keep(asyncio.ensure_future(self.ask(member, message)))
         elif "answer" in message:
-            heard, answers = self.questions.get(message["answer"], (None, None))
-            if heard is not None:
-                answers[rank] = {"text": message["text"], "number": message["number"]}
-                if len(answers) == sum(each.state == "here" for each in self.members.values()):
-                    heard.set()
+            member.standing = {"text": message["text"], "number": message["number"]}
+            if message["answer"] in self.questions:
+                self.questions[message["answer"]][1][rank] = member.standing
+            self.look_up()
         return None
+
+    def look_up(self):
+        """Wake those whose questions everybody who is still here has answered."""
+        here = {rank for rank, member in self.members.items() if member.state == "here"}
+        for heard, answers in self.questions.values():
+            if here <= answers.keys():
+                heard.set()
 
     def keep(self, task):
         """Hold a task until it ends: asyncio itself doesn't."""
@@ -125,7 +133,8 @@ class World:
         del self.questions[number]
         for rank, member in self.members.items():
             if member.state != "here":
-                answers.setdefault(rank, {"text": f"is {member.state}", "number": None})
+                before = f"is {member.state}; before, it {member.standing['text']}"
+                answers.setdefault(rank, {**member.standing, "text": before})
         for rank in range(self.size):
             silent = "doesn't answer: it is stopped, or hangs in code that never lets Python run"
             answers.setdefault(rank, {"text": silent, "number": None})
@@ -144,5 +153,6 @@ class World:
             member.state, why = "gone", error or lost
         for other in self.members.values():
             other.tell({member.state: rank, "reason": f"{why}; process {member.pid} on {member.host}"})
+        self.look_up()
         if any(not each.running for each in self.members.values() if each.state == "here"):
             self.exchange.break_off()  # MPI's start would wait for it for ever

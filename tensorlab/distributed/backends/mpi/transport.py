@@ -6,13 +6,11 @@ import zlib
 from multiprocessing.util import Finalize
 
 import tensorlab
-from tensorlab.distributed import rendezvous
 from tensorlab.distributed.backends.interface import Transport
 from tensorlab.distributed.calls import Call
-from tensorlab.distributed.rendezvous import mpi_start
 from tensorlab.errors import DistBackendError
 
-from . import card, steps
+from . import card, start, steps
 from .engine import Engine, Lane, MPIWork
 
 ANYONE = -1  # the peer of a message that any rank may send
@@ -29,28 +27,29 @@ class World:
     store : Store, which all ranks share
     place : Place, this process's rank and size
     seconds : float, the timeout of making groups
+    at_leave : function, what remains to do when this rank leaves
 
     Attributes
     ----------
     transport : MPITransport of all ranks
     """
 
-    def __init__(self, MPI, watcher, recorder, store, place, seconds):
+    def __init__(self, MPI, watcher, recorder, store, place, seconds, at_leave):
         self.MPI, self.watcher, self.recorder, self.store = MPI, watcher, recorder, store
-        self.seconds = seconds
+        self.seconds, self.at_leave = seconds, at_leave
         neighbours = sum(host == watcher.hosts[place.rank] for host in watcher.hosts)
         self.engine = Engine(MPI, watcher, neighbours > len(os.sched_getaffinity(0)))
         self.leaving = Finalize(None, self.leave, exitpriority=0)
         self.transport = MPITransport(self, range(place.size), place.rank, "world")
         self.transport.open(MPI.COMM_WORLD)
-        mpi_start.unlink_shared()
+        start.unlink_shared()
 
     def leave(self):
         """Say goodbye to the other ranks."""
         self.leaving.cancel()
         self.engine.close()
         self.watcher.close()
-        rendezvous.release()
+        self.at_leave()
 
 
 class MPITransport(Transport):
@@ -155,7 +154,7 @@ class MPITransport(Transport):
         """Note that a call has failed, after which the ranks' collectives no longer match."""
         if lane is self.lane:
             self.broken = error
-        mpi_start.broken.append(error)
+        start.broken.append(error)
 
     def after_failure(self, call):
         """Return the error for a call of a group that is broken."""
