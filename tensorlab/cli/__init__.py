@@ -24,6 +24,7 @@ COMMANDS = (
     "export-class",
     "grade",
     "similar",
+    "run",
 )
 
 

@@ -41,8 +41,9 @@ class Connection:
         """
         until = None if seconds is None else time.monotonic() + seconds
         while b"\n" not in self.rest:
-            self.socket.settimeout(None if until is None else max(0.001, until - time.monotonic()))
             try:
+                left = None if until is None else max(0.001, until - time.monotonic())
+                self.socket.settimeout(left)
                 more = self.socket.recv(1 << 16)
             except TimeoutError:
                 raise
@@ -52,7 +53,6 @@ class Connection:
                 return None
             self.rest += more
         line, _, self.rest = self.rest.partition(b"\n")
-        self.socket.settimeout(None)
         return lines.unpacked(line)
 
     def ask(self, message, seconds):

@@ -55,6 +55,7 @@ def through_server(host, port, world, rank, size, seconds):
     MPI = library()
     line = Connection(host, port, seconds)
     line.greet({"what": "pmi", "world": world, "rank": rank})
+    line.socket.setblocking(True)  # MPI knows no other way to read it
     lines.append(line)
     kept = {name: os.environ.pop(name, None) for name in OF_PMI}
     os.environ.update(PMI_FD=str(line.socket.fileno()), PMI_RANK=str(rank), PMI_SIZE=str(size))
