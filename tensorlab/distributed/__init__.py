@@ -70,6 +70,7 @@ from tensorlab.distributed.process_groups import (
     split_group,
 )
 from tensorlab.distributed.reduce_ops import ReduceOp, reduce_op
+from tensorlab.distributed.stores import FileStore, HashStore, PrefixStore, Store, TCPStore
 from tensorlab.distributed.work import Work
 from tensorlab.errors import (
     DistBackendError,
@@ -85,11 +86,16 @@ __all__ = [
     "DistError",
     "DistNetworkError",
     "DistStoreError",
+    "FileStore",
     "GroupMember",
+    "HashStore",
     "P2POp",
+    "PrefixStore",
     "ProcessGroup",
     "QueueEmptyError",
     "ReduceOp",
+    "Store",
+    "TCPStore",
     "Work",
     "all_gather",
     "all_gather_coalesced",
@@ -153,9 +159,8 @@ __all__ = [
 globals().update(
     _planned.names(
         __name__,
-        """DeviceMesh FileStore GradBucket HashStore PrefixStore Store TCPStore
-        device_mesh elastic get_debug_level init_device_mesh
-        rendezvous rpc run set_debug_level tensor""",
+        """DeviceMesh GradBucket device_mesh elastic get_debug_level init_device_mesh rpc
+        set_debug_level tensor""",
         until="run one process, and leave this out where distributed.is_initialized() is False.",
         chapter="52-collectives",
     )
@@ -172,6 +177,7 @@ __getattr__, __dir__ = on_demand(
         "nn",
         "optim",
         "pipelining",
+        "run",
         "simulate",
     ),
     {},

@@ -63,7 +63,9 @@ def find(init_method, rank, size, store):
         return Place(rank, size, store=FileStore(address.path, size), file=address.path)
     if address.scheme == "tcp":
         if not address.hostname or not address.port:
-            raise ValueError(f"init_process_group: {init_method!r} is not of the form tcp://host:port")
+            raise ValueError(
+                f"init_process_group: {init_method!r} is not of the form tcp://host:port"
+            )
         return Place(rank, size, address.hostname, address.port)
     if address.scheme == "env":
         return Place(rank, size, *master(size))
@@ -89,7 +91,11 @@ def from_environment(rank, size):
             size = number_in(size_name)
         if rank >= 0 and size >= 0:
             return rank, size
-    missing = ("RANK" if rank < 0 else "WORLD_SIZE") if (rank < 0) != (size < 0) else "RANK and WORLD_SIZE"
+    missing = (
+        ("RANK" if rank < 0 else "WORLD_SIZE")
+        if (rank < 0) != (size < 0)
+        else "RANK and WORLD_SIZE"
+    )
     raise ValueError(
         f"init_process_group: {missing} is not known: neither arguments nor the environment say. "
         "Start the program with `tensorlab run --nproc-per-node=2 program.py` or mpiexec, or give "
@@ -120,7 +126,9 @@ def master(size):
             "it to rank 0's machine, such as localhost, and MASTER_PORT to a free port; "
             "`tensorlab run` does both"
         )
-    return host, PORT if port is None else (port if isinstance(port, int) else number_in("MASTER_PORT"))
+    return host, PORT if port is None else (
+        port if isinstance(port, int) else number_in("MASTER_PORT")
+    )
 
 
 def first_host(nodes):

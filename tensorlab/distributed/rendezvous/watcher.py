@@ -60,7 +60,13 @@ class Watcher:
                     "with the same MASTER_ADDR, MASTER_PORT and WORLD_SIZE, or whether one failed "
                     "before init_process_group"
                 ) from None
-            if message is None or not message.keys() & {"missing", "ready", "refused", "gone", "left"}:
+            if message is None or not message.keys() & {
+                "missing",
+                "ready",
+                "refused",
+                "gone",
+                "left",
+            }:
                 raise DistNetworkError(
                     f"init_process_group: what answers at {self.connection.host}:"
                     f"{self.connection.port} is not the server in which ranks meet, or it has "

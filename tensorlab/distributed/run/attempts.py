@@ -141,7 +141,9 @@ def tell(failed, workers):
     """Say which rank has failed, with its traceback, and how the others ended."""
     say(failed.how_it_ended())
     sys.stderr.write(failed.traceback())
-    others = [str(worker.rank) for worker in workers if worker is not failed and worker.process.returncode]
+    others = [
+        str(worker.rank) for worker in workers if worker is not failed and worker.process.returncode
+    ]
     if others:
         say(f"with it ended rank{'s' if len(others) > 1 else ''} {', '.join(others)}")
     sys.stderr.flush()

@@ -43,7 +43,9 @@ def make_parser():
         parser.add_argument(*([short] if short else []), *names, **details)
 
     add("nnodes", default="1", help="how many machines there are")
-    add("nproc-per-node", default="1", help='how many ranks this machine has, "auto" for one a core')
+    add(
+        "nproc-per-node", default="1", help='how many ranks this machine has, "auto" for one a core'
+    )
     add("node-rank", type=int, default=0, help="which machine this is, from 0")
     add("master-addr", default="127.0.0.1", help="the machine with node rank 0")
     add("master-port", type=int, help="its port; a free one, if there is only one machine")

@@ -145,9 +145,7 @@ def die_with_parent():
 
 def environment_of(given, node, attempt, local_rank, first, size):
     """Return the variables of a rank: what init_process_group, and programs, look for."""
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(OF_MPI)
-    }
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(OF_MPI)}
     environment.setdefault("OMP_NUM_THREADS", "1")
     rank = first + local_rank
     environment.update(

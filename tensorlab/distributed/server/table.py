@@ -60,7 +60,9 @@ class Table:
         try:
             total = int(self.values.get(key, "0")) + amount
         except ValueError:
-            raise ValueError(f"add: the value of {key!r} is {self.values[key]!r}, no number") from None
+            raise ValueError(
+                f"add: the value of {key!r} is {self.values[key]!r}, no number"
+            ) from None
         self.values[key] = str(total)
         return total
 
@@ -100,5 +102,14 @@ class Table:
 
 
 READING = {"get", "multi_get", "wait", "check", "num_keys", "list_keys", "queue_len"}
-WRITING = {"set", "multi_set", "add", "append", "compare_set", "delete_key", "queue_push", "queue_pop"}
+WRITING = {
+    "set",
+    "multi_set",
+    "add",
+    "append",
+    "compare_set",
+    "delete_key",
+    "queue_push",
+    "queue_pop",
+}
 REQUESTS = READING | WRITING

@@ -54,7 +54,9 @@ class World:
         """Return why a rank can't come in, in words, or None."""
         rank, size = hello["rank"], hello["size"]
         if size != self.size:
-            return f"rank {rank} says that there are {size} ranks, others that there are {self.size}"
+            return (
+                f"rank {rank} says that there are {size} ranks, others that there are {self.size}"
+            )
         if not 0 <= rank < size:
             return f"rank {rank} is not below the world size {size}"
         if rank in self.members:
@@ -152,7 +154,9 @@ class World:
             lost = "its connection closed without a goodbye: it was killed, or crashed"
             member.state, why = "gone", error or lost
         for other in self.members.values():
-            other.tell({member.state: rank, "reason": f"{why}; process {member.pid} on {member.host}"})
+            other.tell(
+                {member.state: rank, "reason": f"{why}; process {member.pid} on {member.host}"}
+            )
         self.look_up()
         if any(not each.running for each in self.members.values() if each.state == "here"):
             self.exchange.break_off()  # MPI's start would wait for it for ever

@@ -31,6 +31,7 @@ class FileStore(Store):
     >>> store.set("x", b"1")
     >>> FileStore(store.path, 2).get("x")
     b'1'
+    >>> folder.cleanup()
     """
 
     def __init__(self, file_name, world_size=-1):

@@ -100,7 +100,10 @@ class Store:
 
         A key that isn't there has the value "": `expected_value` is returned for it otherwise.
         """
-        expected, desired = text_of("compare_set", expected_value), text_of("compare_set", desired_value)
+        expected, desired = (
+            text_of("compare_set", expected_value),
+            text_of("compare_set", desired_value),
+        )
         return bytes_of(self._request("compare_set", name_of(key), expected, desired))
 
     def delete_key(self, key):

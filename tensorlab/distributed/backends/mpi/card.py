@@ -16,7 +16,11 @@ def words_of(call):
     """Return what must be equal on all ranks, as HEADER bytes."""
     text = f"{call.number}:{call.what()}".encode()
     if len(text) > HEADER:
-        text = text[: HEADER - 33] + b"#" + hashlib.md5(text, usedforsecurity=False).hexdigest().encode()
+        text = (
+            text[: HEADER - 33]
+            + b"#"
+            + hashlib.md5(text, usedforsecurity=False).hexdigest().encode()
+        )
     return text.ljust(HEADER, b"\0")
 
 

@@ -185,7 +185,9 @@ class Engine:
             lane.tasks.popleft()
             task.work.settle()
         except self.error as error:
-            fault = DistBackendError(f"{task.work.call.kind}: {task.work.call} failed in MPI: {error}")
+            fault = DistBackendError(
+                f"{task.work.call.kind}: {task.work.call} failed in MPI: {error}"
+            )
             self.fail(lane, task, fault)
         except Exception as error:  # the ranks don't agree, which leaves nothing behind
             lane.tasks.popleft()
@@ -231,7 +233,9 @@ class Engine:
         self.abandoned.extend(tasks)
         lane.transport.break_off(error, lane)
         for each in tasks:
-            each.work.settle(error if each is task else lane.transport.after_failure(each.work.call))
+            each.work.settle(
+                error if each is task else lane.transport.after_failure(each.work.call)
+            )
 
     def close(self):
         """End the thread."""

@@ -227,7 +227,8 @@ def reduce_part(transport, call, parts, target):
     """Reduce this rank's part of what all ranks have into `target`, which may be the part itself."""
     own = parts[transport.rank]
     values = [
-        own if rank == transport.rank else tensorlab.empty_like(own) for rank in range(transport.size)
+        own if rank == transport.rank else tensorlab.empty_like(own)
+        for rank in range(transport.size)
     ]
     yield from exchange(transport, others(transport, parts), others(transport, values))
     if target.data_ptr() != own.data_ptr():
