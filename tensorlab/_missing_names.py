@@ -396,6 +396,24 @@ LEFT_OUT = [
         "cudnn_* miopen_* mkldnn_* fbgemm_*",
     ),
     (
+        "the launcher is a command; call tensorlab.distributed.run.main with its arguments",
+        "",
+        """distributed.run.DefaultLogsSpecs distributed.run.LaunchConfig distributed.run.LogsSpecs
+        distributed.run.Std distributed.run.check_env distributed.run.config_from_args
+        distributed.run.determine_local_world_size distributed.run.elastic_launch
+        distributed.run.env distributed.run.get_args_parser distributed.run.get_logger
+        distributed.run.get_rdzv_endpoint distributed.run.get_use_env distributed.run.macros
+        distributed.run.parse_args distributed.run.parse_min_max_nnodes distributed.run.record
+        distributed.run.run distributed.run.run_script_path distributed.launch.get_args_parser
+        distributed.launch.launch distributed.launch.parse_args distributed.launch.run""",
+    ),
+    (
+        "call init_process_group, which meets the other ranks",
+        "",
+        """distributed.rendezvous.register_rendezvous_handler
+        distributed.rendezvous.rendezvous""",
+    ),
+    (
         "there is one process; ask tensorlab.distributed.is_initialized()",
         "",
         "is_distributed",

@@ -4,6 +4,7 @@ import os
 import socket
 import time
 
+from tensorlab import _missing
 from tensorlab.distributed.backends import mpi
 from tensorlab.distributed.backends.mpi import start
 from tensorlab.distributed.flight_recorder import FlightRecorder
@@ -156,3 +157,6 @@ def check_same(MPI, rank, size):
             "and world_size. If mpiexec has not started this program, something has imported "
             "mpi4py.MPI, which starts MPI for itself: set mpi4py.rc.initialize = False before that"
         )
+
+
+__getattr__ = _missing.refusing(__name__)

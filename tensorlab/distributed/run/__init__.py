@@ -10,6 +10,7 @@ one launcher; several of them meet at --master-addr or --rdzv-endpoint.
 
 import sys
 
+from tensorlab import _missing
 from tensorlab.errors import DistError
 
 from . import nodes, options
@@ -32,3 +33,6 @@ def main(arguments=None):
         return 2 if isinstance(error, ValueError) else 1
     with node:
         return run(given, node)
+
+
+__getattr__ = _missing.refusing(__name__)

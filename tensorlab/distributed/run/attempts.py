@@ -113,7 +113,7 @@ def pause(workers, seconds):
 def wait(workers, seconds):
     """Wait until all ranks have ended, at most some seconds; return whether they have."""
     until = time.monotonic() + seconds
-    while any([worker.poll() is None for worker in workers]):  # a list: each is to be asked
+    while None in [worker.poll() for worker in workers]:
         if time.monotonic() > until:
             return False
         pause(workers, 0.02)

@@ -103,7 +103,7 @@ class TCPStore(Store):
         return self._port
 
     @property
-    def libuvBackend(self):  # noqa: N802 - PyTorch's name
+    def libuvBackend(self):
         """False: the server stands on asyncio."""
         return False
 

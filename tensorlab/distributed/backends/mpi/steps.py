@@ -4,10 +4,10 @@ MPI only carries bytes here. Sums and other reductions are tensorlab's own, in t
 ranks: so all dtypes work, and results don't depend on which message comes first.
 """
 
-import tensorlab
 from tensorlab.autograd.grad_mode import no_grad
 from tensorlab.distributed import diagnosis, reduce_ops
 from tensorlab.errors import DistBackendError
+from tensorlab.ops.creation import empty_like
 
 from . import card
 
@@ -216,7 +216,7 @@ def reduce_whole(transport, call, x, targets):
     """Send all values to each of some ranks, which reduce them on their own."""
     rank = transport.rank
     sent = [(target, x) for target in targets if target != rank]
-    values = [x if each == rank else tensorlab.empty_like(x) for each in range(transport.size)]
+    values = [x if each == rank else empty_like(x) for each in range(transport.size)]
     received = others(transport, values) if rank in targets else []
     yield from exchange(transport, sent, received)
     if rank in targets:
@@ -226,10 +226,7 @@ def reduce_whole(transport, call, x, targets):
 def reduce_part(transport, call, parts, target):
     """Reduce this rank's part of what all ranks have into `target`, which may be the part itself."""
     own = parts[transport.rank]
-    values = [
-        own if rank == transport.rank else tensorlab.empty_like(own)
-        for rank in range(transport.size)
-    ]
+    values = [own if rank == transport.rank else empty_like(own) for rank in range(transport.size)]
     yield from exchange(transport, others(transport, parts), others(transport, values))
     if target.data_ptr() != own.data_ptr():
         values[transport.rank] = own.clone()  # an input stays as it is
@@ -243,7 +240,7 @@ def reduce(transport, call):
     if size_of(x) <= SMALL:
         return (yield from reduce_whole(transport, call, x, [call.root]))
     parts = parts_of(transport, x)
-    own = parts[transport.rank] if is_root else tensorlab.empty_like(parts[transport.rank])
+    own = parts[transport.rank] if is_root else empty_like(parts[transport.rank])
     yield from reduce_part(transport, call, parts, own)
     sent = [] if is_root else [(call.root, own)]
     return (yield from exchange(transport, sent, others(transport, parts) if is_root else []))

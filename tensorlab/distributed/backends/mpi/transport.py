@@ -5,10 +5,11 @@ import os
 import zlib
 from multiprocessing.util import Finalize
 
-import tensorlab
+from tensorlab._core.dtypes import BY_NAME
 from tensorlab.distributed.backends.interface import Transport
 from tensorlab.distributed.calls import Call
 from tensorlab.errors import DistBackendError
+from tensorlab.ops.creation import zeros
 
 from . import card, start, steps
 from .engine import Engine, Lane, MPIWork
@@ -80,7 +81,7 @@ class MPITransport(Transport):
         self.broken = None
         self.payloads = itertools.count()
         self.own_card = bytearray(card.SIZE)
-        self.cards = tensorlab.zeros(self.size * card.SIZE, dtype=tensorlab.uint8)
+        self.cards = zeros(self.size * card.SIZE, dtype=BY_NAME["uint8"])
         self.card_bytes = memoryview(steps.memory(self.MPI, self.cards))
         self.slots = {}  # dtype: the cards seen as values of it
 
