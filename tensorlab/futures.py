@@ -31,6 +31,7 @@ class Future:
         self._lock = threading.Lock()
         self._callbacks = []
         self._value = self._error = None
+        self._drive = None  # what a wait does first: a call of several ranks is given up in time
 
     def __class_getitem__(cls, item):
         return cls
@@ -41,6 +42,8 @@ class Future:
 
     def wait(self):
         """Wait for the value and return it, or raise the error that came in its place."""
+        if self._drive is not None and not self._done.is_set():
+            self._drive()
         self._done.wait()
         return self.value()
 
@@ -61,6 +64,7 @@ class Future:
     def then(self, callback):
         """Return a Future of `callback(self)`, which is called when the value has come."""
         result = Future()
+        result._drive = self._drive
 
         def follow(done):
             try:

@@ -7,6 +7,7 @@ Each function checks its arguments, says in words what all ranks must agree on, 
 import warnings
 
 from tensorlab._tensor import Tensor
+from tensorlab.distributed import world
 from tensorlab.distributed.process_groups import GroupMember, get_group_rank, is_member, the_group
 from tensorlab.distributed.reduce_ops import ReduceOp, checked_op
 from tensorlab.errors import DeviceError, DTypeError, ShapeError
@@ -161,9 +162,25 @@ def all_reduce(tensor, op=ReduceOp.SUM, group=None, async_op=False):
         return None
     group = the_group(group, "all_reduce")
     kind, factor = checked_op(op, "all_reduce", tensor.dtype)
+    if kind in (ReduceOp.SUM, ReduceOp.AVG):
+        warn_of_second_average(tensor)
     agreed = f"all_reduce({kind.name}) {of(tensor)}"
     return submit(group, async_op, "all_reduce", (tensor,), (tensor,), op=kind, factor=factor,
                   agreed=agreed)  # fmt: skip
+
+
+def warn_of_second_average(tensor):
+    """Warn if a gradient that is an average over the ranks already is reduced once more."""
+    averaged = world.current().averaged
+    reference, version = averaged.get(id(tensor), (None, None)) if averaged else (None, None)
+    if reference is None or reference() is not tensor or tensor._version != version:
+        return
+    averaged.clear()
+    warnings.warn(
+        "all_reduce: this gradient has been averaged by DistributedDataParallel already; reducing it once "
+        "more, and dividing by the number of ranks, makes the step too small. Leave the all_reduce out",
+        stacklevel=3,
+    )
 
 
 def reduce(tensor, dst=None, op=ReduceOp.SUM, group=None, async_op=False, group_dst=None):

@@ -64,6 +64,11 @@ class Work:
             raise self._error
         return True
 
+    def give_up_in_time(self):
+        """Wait until the call has ended, well or not: a future of it raises what went wrong."""
+        if not self._settled.is_set():
+            self.await_end(self.call.timeout)
+
     def await_end(self, limit):
         """Wait at most `limit` seconds. A backend settles with an error what it has given up."""
         raise NotImplementedError
@@ -84,6 +89,7 @@ class Work:
     def get_future(self):
         """Return a Future that holds the list of tensors written, once the call has ended."""
         future = Future()
+        future._drive = self.give_up_in_time
 
         def settle(work):
             if work._error is not None:

@@ -6,7 +6,9 @@ the models stay equal.
 """
 
 import contextlib
+import warnings
 
+from ... import random
 from ..._core.engine.engine import queue_callback
 from ..._core.state.modes import is_grad_enabled
 from ..._tensor import Tensor
@@ -15,6 +17,7 @@ from ...distributed.algorithms.join import Join, Joinable
 from ...distributed.coalescing import broadcast_coalesced
 from ...distributed.process_groups import the_group
 from ...errors import DeviceError, DistError
+from ..dropout import Dropout
 from ..embedding import Embedding, EmbeddingBag
 from ..module import Module
 from . import joining
@@ -115,6 +118,7 @@ class DistributedDataParallel(Module, Joinable):
         self.static_graph = static_graph
         self.gradient_as_bucket_view = gradient_as_bucket_view
         self.require_backward_grad_sync = self.require_forward_param_sync = True
+        self._has_looked_at_seeds = False
         self.bucket_bytes_cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * 1024 * 1024)
         self.parameters_to_ignore = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
         named = [
@@ -156,13 +160,31 @@ class DistributedDataParallel(Module, Joinable):
             joining.announce_backward(self, reduces)
         if self._syncs_buffers():
             self._sync_buffers()
+        if not self._has_looked_at_seeds and self.training:
+            self._look_at_seeds()
         output = self.module(*inputs, **kwargs)
         self.require_forward_param_sync = reduces or not is_grad_enabled()
         if reduces:
             self._expect_backward(output)
         else:
             self.reducer.is_running = False
+            self.reducer.is_quiet = is_grad_enabled()
         return output
+
+    def _look_at_seeds(self):
+        """Warn once if dropout would drop the same units at all ranks."""
+        self._has_looked_at_seeds = True
+        draws = any(isinstance(one, Dropout) and one.p for one in self.module.modules())
+        if draws and self.process_group.size() > 1 and not joining.is_on(self):
+            states = [None] * self.process_group.size()
+            own = hash(random.get_rng_state().numpy().tobytes())
+            objects.all_gather_object(states, own, self.process_group)
+            if len(set(states)) == 1:
+                warnings.warn(
+                    "DistributedDataParallel: all ranks draw the same random numbers, so dropout drops the same "
+                    "units everywhere. Call manual_seed(seed + rank) after the model is made",
+                    stacklevel=3,
+                )
 
     def _expect_backward(self, output):
         tensors = list(tensors_in(output))

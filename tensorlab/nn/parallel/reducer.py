@@ -10,11 +10,12 @@ are made anew, in the order in which rank 0 has seen the gradients come.
 """
 
 import warnings
+import weakref
 
 from ..._core.engine.engine import queue_callback
 from ..._core.interop.exchange import tensor
 from ...autograd.grad_mode import no_grad
-from ...distributed import collectives, objects
+from ...distributed import collectives, objects, world
 from ...errors import DistError
 from ...ops import foreach
 from ...ops.creation import empty
@@ -49,7 +50,9 @@ class Reducer:
         self.make_buckets(list(reversed(range(len(parameters)))))
         self.arrived = []  # places in the order of the first pass
         self.has_warned = False
-        self.is_rebuilt = self.is_running = self.has_finished = False
+        self.is_rebuilt = self.has_finished = False
+        self.is_running = False  # between a forward pass that expects a backward pass and its end
+        self.is_quiet = False  # within no_sync
         self.expected = [1] * len(parameters)  # how often each hook is called in a pass
         self.fired = [0] * len(parameters)
         self.unused = ()
@@ -73,7 +76,7 @@ class Reducer:
     # -------------------------------------------------------------------------- around forward
     def check_finished(self):
         """Refuse a new forward pass while gradients of the last one are missing."""
-        if not self.is_running or self.has_finished or not any(self.fired):
+        if not self.is_running or not any(self.fired):
             return
         missing = [
             name
@@ -104,7 +107,7 @@ class Reducer:
         ----------
         unused : collection of int, places of the parameters for which no gradient will come
         """
-        self.is_running, self.has_finished = True, False
+        self.is_running, self.is_quiet, self.has_finished = True, False, False
         self.fired = [0] * len(self.parameters)
         self.unused = frozenset(unused)
         self.next_bucket = 0
@@ -125,9 +128,9 @@ class Reducer:
     def gradient_is_there(self, place):
         """The engine has finished the gradient of a parameter."""
         if not self.is_running:
+            if not self.is_quiet:
+                self.warn_of_stray(place)
             return
-        if self.has_finished:
-            return self.warn_of_late(place)
         self.fired[place] += 1
         if self.is_first_static:
             if self.fired[place] == 1:
@@ -148,16 +151,17 @@ class Reducer:
         self.bucket_of[place].pending -= 1
         self.launch_ready()
 
-    def warn_of_late(self, place):
-        """A gradient has grown after it was averaged; what was added is this rank's alone."""
-        if not self.has_warned:
-            self.has_warned = True
-            warnings.warn(
-                f"DistributedDataParallel: the gradient of {self.names[place]} came again after it had been "
-                "averaged, and what was added isn't, so the models of the ranks drift apart. Call forward "
-                "before each backward; reentrant checkpoints need static_graph=True",
-                stacklevel=2,
-            )
+    def warn_of_stray(self, place):
+        """A gradient has come that no forward pass of the wrapper announced: it isn't averaged."""
+        if self.has_warned or self.group.size() == 1:
+            return
+        self.has_warned = True
+        warnings.warn(
+            f"DistributedDataParallel: a gradient of {self.names[place]} is not averaged, so the models of the "
+            "ranks drift apart: it came without a forward pass of the wrapper before it. Call model(x), "
+            "not model.module(x), before each backward; reentrant checkpoints need static_graph=True",
+            stacklevel=2,
+        )
 
     def launch_ready(self):
         """Begin to reduce the buckets that are complete, in their order."""
@@ -204,7 +208,15 @@ class Reducer:
             if bucket.places[0] not in self.is_sparse:
                 self.give(bucket, used)
         self.works = []
-        self.has_finished = True
+        self.end()
+
+    def end(self):
+        """The pass is over; remember which gradients are averages, for who averages them again."""
+        self.is_running, self.has_finished = False, True
+        averaged = world.current().averaged
+        averaged.clear()
+        grads = [p.grad for p in self.parameters if p.grad is not None and not p.grad.is_sparse]
+        averaged.update({id(grad): (weakref.ref(grad), grad._version) for grad in grads})
 
     def give(self, bucket, used):
         """Write the averages of a bucket to the gradients."""
@@ -270,7 +282,7 @@ class Reducer:
                 hook(state, GradBucket(bucket, self.next_bucket == len(self.buckets))).wait()
         if self.asks_use:
             self.ask_who_uses()
-        self.has_finished = True
+        self.end()
 
 
 def put(bucket, result):

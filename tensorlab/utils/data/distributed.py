@@ -2,6 +2,7 @@
 
 import math
 import sys
+import warnings
 
 from ..._core.random import Generator
 from ...ops.random_factories import randperm
@@ -56,6 +57,7 @@ class DistributedSampler(Sampler):
         self.num_replicas = num_replicas
         self.rank = rank
         self.epoch = 0
+        self.last_epoch, self.has_warned = None, False  # of the pass before
         self.drop_last = drop_last
         share = len(dataset) / num_replicas
         self.num_samples = math.floor(share) if drop_last else math.ceil(share)
@@ -66,6 +68,14 @@ class DistributedSampler(Sampler):
     def __iter__(self):
         n = len(self.dataset)
         if self.shuffle:
+            if self.last_epoch == self.epoch and not self.has_warned:
+                self.has_warned = True
+                warnings.warn(
+                    f"DistributedSampler: the order of epoch {self.epoch} is used again, so every epoch sees the "
+                    "samples in the same order; call sampler.set_epoch(epoch) before each pass",
+                    stacklevel=2,
+                )
+            self.last_epoch = self.epoch
             generator = Generator().manual_seed(self.seed + self.epoch)
             order = randperm(n, generator=generator).tolist()
         else:

@@ -13,6 +13,7 @@ from tensorlab.distributed.algorithms.ddp_comm_hooks import (
 from tensorlab.distributed.algorithms.join import Join
 from tensorlab.nn.parallel import DistributedDataParallel as DDP
 from tensorlab.utils.checkpoint import checkpoint
+from tests.distributed.warned import spawn_and_hear
 
 X = tl.randn(16, 6, generator=tl.Generator().manual_seed(1))
 Y = tl.randn(16, 4, generator=tl.Generator().manual_seed(2))
@@ -177,40 +178,42 @@ def test_checkpointed_layers(reentrant):
     assert_near(two[1], one)
 
 
-@pytest.mark.parametrize("has_more", [False, True])
-def test_a_reentrant_checkpoint_without_a_static_graph_is_explained(has_more):
-    class Twice(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.more, self.layer = nn.Linear(2, 2), nn.Linear(2, 2)
-            self.more.requires_grad_(has_more)
+class Twice(nn.Module):
+    """Uses a layer twice, each time in a checkpoint."""
 
-        def forward(self, x):
-            for _ in range(2):
-                x = checkpoint(self.layer, x, use_reentrant=True)
-            return x
+    def __init__(self, has_more):
+        super().__init__()
+        self.more, self.layer = nn.Linear(2, 2), nn.Linear(2, 2)
+        self.more.requires_grad_(has_more)
 
+    def forward(self, x):
+        for _ in range(2):
+            x = checkpoint(self.layer, x, use_reentrant=True)
+        return x
+
+
+def test_a_reentrant_checkpoint_without_a_static_graph_is_refused_while_others_are_missing():
     def program(rank):
-        loss = DDP(Twice())(tl.ones(1, 2, requires_grad=True)).sum()
-        if has_more:
-            with pytest.raises(RuntimeError, match="mark a variable ready only once"):
-                loss.backward()
-        else:
-            with pytest.warns(UserWarning, match="drift apart"):
-                loss.backward()
-
-    dist.threads.spawn(program, nprocs=1)
-
-
-def test_a_second_backward_through_one_forward_is_warned_of():
-    def program(rank):
-        ddp = DDP(nn.Linear(1, 1, bias=False))
-        y = ddp(tl.full((1, 1), float(rank)))
-        y.backward(retain_graph=True)
-        with pytest.warns(UserWarning, match="Call forward before each backward"):
-            y.backward()
+        loss = DDP(Twice(True))(tl.ones(1, 2, requires_grad=True)).sum()
+        with pytest.raises(RuntimeError, match="mark a variable ready only once"):
+            loss.backward()
 
     dist.threads.spawn(program, nprocs=2)
+
+
+def test_a_gradient_that_comes_after_it_was_averaged_is_warned_of():
+    def checkpointed(rank):
+        DDP(Twice(False))(tl.ones(1, 2, requires_grad=True)).sum().backward()
+
+    def twice(rank):
+        y = DDP(nn.Linear(1, 1, bias=False))(tl.full((1, 1), float(rank)))
+        for _ in range(3):  # which is said once
+            y.backward(retain_graph=True)
+
+    for program in (checkpointed, twice):
+        _, texts = spawn_and_hear(program)
+        assert len(texts) == 2
+        assert all("drift apart" in text and "before each backward" in text for text in texts)
 
 
 def test_shared_parameters_are_reduced_once():
