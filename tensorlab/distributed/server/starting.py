@@ -67,6 +67,8 @@ class Process:
             self.process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,  # a pipe to who waits for rank 0's output would stay open
+                stderr=subprocess.DEVNULL,
                 pass_fds=[listening.fileno()],
                 start_new_session=True,  # a signal to the ranks' group is not for it
             )

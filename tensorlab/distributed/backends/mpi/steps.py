@@ -4,6 +4,8 @@ MPI only carries bytes here. Sums and other reductions are tensorlab's own, in t
 ranks: so all dtypes work, and results don't depend on which message comes first.
 """
 
+import itertools
+
 from tensorlab.autograd.grad_mode import no_grad
 from tensorlab.distributed import diagnosis, reduce_ops
 from tensorlab.errors import DistBackendError
@@ -209,7 +211,7 @@ def all_reduce(transport, call):
 def parts_of(transport, x):
     """Return the parts of a flat tensor, one for each rank, which differ by at most one element."""
     cuts = [x.numel() * rank // transport.size for rank in range(transport.size + 1)]
-    return [x[start:end] for start, end in zip(cuts, cuts[1:], strict=False)]
+    return [x[start:end] for start, end in itertools.pairwise(cuts)]
 
 
 def reduce_whole(transport, call, x, targets):

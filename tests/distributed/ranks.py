@@ -1,0 +1,101 @@
+"""Ranks that are processes, for tests: each runs a program of programs/, and nothing may hang."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+PROGRAMS = Path(__file__).with_name("programs")
+ROOT = PROGRAMS.parents[2]
+SECONDS = 60  # for a program that should take one
+
+
+def free_port():
+    """Return a port that nobody listens at now."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return sock.getsockname()[1]
+
+
+def environment(**more):
+    """Return the variables of a program that tests start: none of a rank's, and one thread."""
+    strange = ("PMI_", "MPI_", "RANK", "WORLD_SIZE", "MASTER_", "LOCAL_", "TORCHELASTIC_", "SLURM_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(strange)}
+    if "PYTHONSAFEPATH" not in kept:
+        kept["PYTHONPATH"] = str(ROOT)
+    return kept | {"OMP_NUM_THREADS": "1"} | more
+
+
+def start(command, **more):
+    """Start a command, whose output is kept, in a session of its own."""
+    return subprocess.Popen(
+        command,
+        env=environment(**more),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def start_ranks(program, count, *arguments, which=None, **more):
+    """Start a program of programs/ on each rank, of `which` if not all; return the processes."""
+    port = str(free_port())
+    command = [sys.executable, str(PROGRAMS / program), *map(str, arguments)]
+    where = {"WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port} | more
+    return [start(command, RANK=str(rank), **where) for rank in (which or range(count))]
+
+
+def ends(processes, seconds=SECONDS):
+    """Wait for processes; return the exit code and the output of each.
+
+    Whoever doesn't end in time is killed, with all that it has started, and has the code -9.
+    """
+    until = time.monotonic() + seconds
+    results = []
+    for process in processes:
+        try:
+            output, _ = process.communicate(timeout=max(0.1, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output, _ = process.communicate(timeout=SECONDS)
+        results.append((process.returncode, output))
+    return results
+
+
+def run_ranks(program, count, *arguments, **more):
+    """Run a program on each rank; return the outputs. All must end well."""
+    results = ends(start_ranks(program, count, *arguments, **more))
+    for rank, (code, output) in enumerate(results):
+        assert code == 0, f"rank {rank} ended with {code}:\n{output}"
+    return [output for _, output in results]
+
+
+def left_over():
+    """Return what runs of MPI may leave behind: memory, and servers, none of which should be."""
+    memory = [str(path) for path in Path("/dev/shm").glob("mpich_shm_*")]
+    return memory + servers()
+
+
+def servers():
+    """Return the command lines of servers whose ranks have ended."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if "from server import process" in words:
+            found.append(words)
+    return found
+
+
+def await_nothing_left(before, seconds=5.0):
+    """Return what is left that wasn't there before, once servers have had time to end."""
+    until = time.monotonic() + seconds
+    while (left := sorted(set(left_over()) - set(before))) and time.monotonic() < until:
+        time.sleep(0.02)
+    return left
