@@ -1,4 +1,4 @@
-"""Run every test of a failing worker many times, and show how long the slowest took.
+"""Run every test of a failing worker or rank many times, and show how long the slowest took.
 
     python tools/repeat_faults.py [TIMES] [pytest options]
 
@@ -62,7 +62,7 @@ def main(times, *options):
     SHOWN.unlink(missing_ok=True)
     before = set(SHARED.iterdir()) if SHARED.is_dir() else set()
     status = pytest.main(
-        ["-q", "-m", "fault", "-p", "no:cacheprovider", str(ROOT / "tests/utils/data"), *options],
+        ["-q", "-m", "fault", "-p", "no:cacheprovider", str(ROOT / "tests/utils/data"), str(ROOT / "tests/distributed"), *options],
         [repeat],
     )
     left = set(SHARED.iterdir()) - before if SHARED.is_dir() else set()

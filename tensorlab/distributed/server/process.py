@@ -41,6 +41,8 @@ class Server:
                 await self.serve(hello, reader, writer)
         except (OSError, KeyError, TypeError, ValueError):
             pass  # a stranger, or a line that broke
+        except asyncio.CancelledError:
+            pass  # the server ends
         finally:
             writer.close()
             self.connections -= 1
@@ -70,8 +72,10 @@ async def serve_until(listening, ended):
     """Serve a listening socket until `ended`, an Event, is set and the last connection has gone."""
     server = Server()
     acceptor = await asyncio.start_server(server.connect, sock=listening, limit=lines.LONGEST)
-    await ended.wait()
-    acceptor.close()
+    try:
+        await ended.wait()
+    finally:
+        acceptor.close()
     await server.quiet.wait()
 
 

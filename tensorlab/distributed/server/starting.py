@@ -93,30 +93,29 @@ class Thread:
     """
 
     def __init__(self, listening):
-        import asyncio  # slow to import, and most programs serve no store
-
         self.port = listening.getsockname()[1]
-        self.loop = asyncio.new_event_loop()
-        self.ended = asyncio.Event()
+        self.loop = self.ended = None
+        self.ready = threading.Event()
         self.thread = threading.Thread(target=self.run, args=(listening,), daemon=True)
         self.thread.start()
+        self.ready.wait()
 
     def run(self, listening):
-        import asyncio
+        import asyncio  # slow to import, and most programs serve no store
 
         from . import process
 
-        serving = self.loop.create_task(process.serve_until(listening, self.ended))
-        self.loop.run_until_complete(self.ended.wait())
-        serving.cancel()
-        tasks = asyncio.all_tasks(self.loop)
-        for task in tasks:
-            task.cancel()
-        self.loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        self.loop.close()
+        async def serve():
+            self.loop, self.ended = asyncio.get_running_loop(), asyncio.Event()
+            serving = asyncio.ensure_future(process.serve_until(listening, asyncio.Event()))
+            self.ready.set()
+            await self.ended.wait()
+            serving.cancel()
+
+        asyncio.run(serve())  # which ends all connections
 
     def close(self):
         """End the thread, and with it all connections."""
-        if not self.loop.is_closed():
+        if self.thread.is_alive():
             self.loop.call_soon_threadsafe(self.ended.set)
             self.thread.join()
