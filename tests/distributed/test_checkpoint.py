@@ -30,14 +30,21 @@ def trained(seed, wrap=DDP):
 
 
 def numbers(model, optimizer):
-    state = [optimizer.state[p][key] for p in model.parameters() for key in ("exp_avg", "exp_avg_sq")]
+    state = [
+        optimizer.state[p][key] for p in model.parameters() for key in ("exp_avg", "exp_avg_sq")
+    ]
     return [*(p.detach().clone() for p in model.parameters()), *state]
 
 
 def save(rank, path, is_async):
     model, optimizer = trained(0)
     weights, state = get_state_dict(model, optimizer)
-    everything = {"model": weights, "optimizer": state, "step": 17, "own": {f"rank {rank}": tl.full((2,), rank)}}
+    everything = {
+        "model": weights,
+        "optimizer": state,
+        "step": 17,
+        "own": {f"rank {rank}": tl.full((2,), rank)},
+    }
     if is_async:
         checkpoint.async_save(everything, checkpoint_id=path).result(60)
     else:
@@ -47,13 +54,20 @@ def save(rank, path, is_async):
 
 @pytest.mark.parametrize("is_async", [False, True])
 @pytest.mark.parametrize("before, after", [(1, 3), (3, 1), (2, 4)])
-def test_any_number_of_ranks_reads_what_another_number_has_written(tmp_path, before, after, is_async):
+def test_any_number_of_ranks_reads_what_another_number_has_written(
+    tmp_path, before, after, is_async
+):
     expected = dist.threads.spawn(save, (tmp_path, is_async), nprocs=before)[0]
 
     def load(rank):
         model, optimizer = trained(rank + 5)
         weights, state = get_state_dict(model, optimizer)
-        everything = {"model": weights, "optimizer": state, "step": 0, "own": {"rank 0": tl.zeros(2).int()}}
+        everything = {
+            "model": weights,
+            "optimizer": state,
+            "step": 0,
+            "own": {"rank 0": tl.zeros(2).int()},
+        }
         checkpoint.load(everything, checkpoint_id=tmp_path)
         set_state_dict(model, optimizer, model_state_dict=everything["model"],
                        optim_state_dict=everything["optimizer"])  # fmt: skip
@@ -69,7 +83,9 @@ def test_what_several_ranks_have_is_written_once(tmp_path):
     contents = checkpoint.FileSystemReader(tmp_path).read_metadata()
     for entry in contents.state_dict_metadata.values():
         assert len(getattr(entry, "chunks", [entry])) == 1
-    files = {e.chunks[0].file for k, e in contents.state_dict_metadata.items() if k.startswith("model")}
+    files = {
+        e.chunks[0].file for k, e in contents.state_dict_metadata.items() if k.startswith("model")
+    }
     assert len(files) > 1  # the ranks share the work
     assert contents.files() == {f for f in os.listdir(tmp_path) if f.endswith(".distcp")}
 
@@ -99,8 +115,12 @@ class Dies(FileSystemWriter):
         raise OSError("killed")
 
 
-@pytest.mark.parametrize("writer, text", [(Full, "rank 1: OSError: .*No space left"), (Dies, "rank 0: OSError: killed")])
-def test_a_save_that_fails_at_one_rank_fails_at_all_and_leaves_the_one_before(tmp_path, writer, text):
+@pytest.mark.parametrize(
+    "writer, text", [(Full, "rank 1: OSError: .*No space left"), (Dies, "rank 0: OSError: killed")]
+)
+def test_a_save_that_fails_at_one_rank_fails_at_all_and_leaves_the_one_before(
+    tmp_path, writer, text
+):
     def program(rank):
         values = {"x": tl.full((2,), 1.0), "y": tl.full((3,), 1.0)}
         checkpoint.save(values, checkpoint_id=tmp_path)
@@ -111,7 +131,9 @@ def test_a_save_that_fails_at_one_rank_fails_at_all_and_leaves_the_one_before(tm
         return [x.tolist() for x in state.values()]
 
     assert dist.threads.spawn(program, nprocs=2) == [[[1.0] * 2, [1.0] * 3]] * 2
-    assert issubclass(CheckpointException, Exception)  # PyTorch's isn't: `except Exception` misses it
+    assert issubclass(
+        CheckpointException, Exception
+    )  # PyTorch's isn't: `except Exception` misses it
 
 
 def test_damaged_files_are_noticed(tmp_path):
@@ -131,7 +153,9 @@ def test_damaged_files_are_noticed(tmp_path):
     ({"w": 3}, "w is a tensor in the checkpoint"),
     ({"n": tl.ones(1)}, "n is no tensor in the checkpoint"),
 ])  # fmt: skip
-def test_a_state_dict_that_does_not_fit_is_refused_before_anything_is_written(tmp_path, state, text):
+def test_a_state_dict_that_does_not_fit_is_refused_before_anything_is_written(
+    tmp_path, state, text
+):
     checkpoint.save({"w": tl.ones(2), "n": 1}, checkpoint_id=tmp_path)
     kept = tl.zeros(2)
     with pytest.raises(CheckpointException, match=text):

@@ -44,7 +44,10 @@ def test_each_collective_brings_the_values_that_it_promises(size, dtype):
         sent = [every[(rank + r) % size] for r in range(size)]
         parts = [tl.empty_like(own) for _ in range(size)]
         dist.all_to_all(parts, sent)
-        got["all_to_all"] = tl.stack(parts), tl.stack([every[(r + rank) % size] for r in range(size)])
+        got["all_to_all"] = (
+            tl.stack(parts),
+            tl.stack([every[(r + rank) % size] for r in range(size)]),
+        )
         return got
 
     for got in dist.threads.spawn(program, nprocs=size):
@@ -54,7 +57,9 @@ def test_each_collective_brings_the_values_that_it_promises(size, dtype):
 
 def reduction(op, every):
     """Return what NumPy makes of the values of all ranks."""
-    stacked = np.stack([x.to(tl.complex128 if x.is_complex() else tl.float64).numpy() for x in every])
+    stacked = np.stack(
+        [x.to(tl.complex128 if x.is_complex() else tl.float64).numpy() for x in every]
+    )
     whole = stacked.real.astype(np.int64) if op.name.startswith("B") else stacked
     return {
         "SUM": lambda: stacked.sum(0),
@@ -178,7 +183,9 @@ def test_calls_may_overlap_and_end_in_any_order():
         for work in reversed(works):
             assert work.wait()
         assert all(work.is_completed() and work.is_success() for work in works)
-        assert [future.value()[0] is work.result()[0] for future, work in zip(futures, works)] == [True] * 5  # noqa: B905
+        assert [future.value()[0] is work.result()[0] for future, work in zip(futures, works)] == [
+            True
+        ] * 5  # noqa: B905
         return [x[0].item() for x in tensors]
 
     assert dist.threads.spawn(program, nprocs=2) == [[1.0, 3.0, 5.0, 7.0, 9.0]] * 2

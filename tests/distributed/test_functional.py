@@ -19,7 +19,9 @@ PROGRAMS = {
     "scatter": lambda x: F.scatter([x * (i + 1) for i in range(SIZE)], 1),
     "reduce_scatter": lambda x: F.reduce_scatter(None, [x * (i + 1) for i in range(SIZE)]),
     "all_to_all": lambda x: tl.stack(F.all_to_all([x] * SIZE, [x * (i + 1) for i in range(SIZE)])),
-    "all_to_all_single": lambda x: F.all_to_all_single(tl.empty(6, dtype=x.dtype), tl.cat([x] * SIZE)),
+    "all_to_all_single": lambda x: F.all_to_all_single(
+        tl.empty(6, dtype=x.dtype), tl.cat([x] * SIZE)
+    ),
     "all_gather_tensor": lambda x: collectives.all_gather_tensor_autograd(x, 0, None),
     "reduce_scatter_tensor": lambda x: collectives.reduce_scatter_tensor_autograd(
         tl.cat([x] * SIZE), "sum", 0, None
@@ -110,7 +112,9 @@ def test_batch_norm_over_ranks_is_batch_norm_of_the_whole_batch(shape, momentum)
         layer = nn.SyncBatchNorm.convert_sync_batchnorm(kinds[len(shape)](3, momentum=momentum))
         return program(rank, layer, x[:5] if rank == 0 else x[5:])
 
-    (whole,) = dist.threads.spawn(lambda rank: program(rank, kinds[len(shape)](3, momentum=momentum), x), nprocs=1)
+    (whole,) = dist.threads.spawn(
+        lambda rank: program(rank, kinds[len(shape)](3, momentum=momentum), x), nprocs=1
+    )
     first, second = dist.threads.spawn(spread, nprocs=2)
     parts = [tl.cat([first[0], second[0]]), tl.cat([first[1], second[1]]), *first[2:]]
     for ours, expected in zip(parts, whole, strict=True):

@@ -119,7 +119,9 @@ def test_models_are_averaged_every_so_many_steps():
     ]
 
 
-@pytest.mark.parametrize("options, text", [({"period": 0}, "period"), ({"period": 1, "warmup_steps": -1}, "warmup")])
+@pytest.mark.parametrize(
+    "options, text", [({"period": 0}, "period"), ({"period": 1, "warmup_steps": -1}, "warmup")]
+)
 def test_an_averager_needs_sensible_numbers(options, text):
     def program(rank):
         with pytest.raises(ValueError, match=text):

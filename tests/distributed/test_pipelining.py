@@ -80,7 +80,9 @@ def test_gradients_losses_and_outputs_are_those_of_one_process(kind, each, size,
     lambda *a: orders.interleaved(*a, 2), lambda *a: orders.looped_bfs(*a, 2),
 ])  # fmt: skip
 @pytest.mark.parametrize("ranks, count", [(1, 3), (2, 6), (4, 8), (4, 20), (3, 9)])
-def test_each_microbatch_goes_once_forward_and_once_backward_through_each_stage(order, ranks, count):
+def test_each_microbatch_goes_once_forward_and_once_backward_through_each_stage(
+    order, ranks, count
+):
     every = [order(rank, ranks, count) for rank in range(ranks)]
     assert len({len(one) for one in every}) == 1
     for actions in every:
@@ -212,7 +214,11 @@ def test_a_stage_belongs_to_one_rank():
 def test_batches_are_cut_and_joined_along_the_dims_that_are_named():
     spec = microbatch.TensorChunkSpec
     args, kwargs = microbatch.split_args_kwargs_into_chunks(
-        (tl.arange(8).reshape(2, 4), "same"), {"mask": tl.arange(4)}, 2, (spec(1), None), {"mask": spec(0)}
+        (tl.arange(8).reshape(2, 4), "same"),
+        {"mask": tl.arange(4)},
+        2,
+        (spec(1), None),
+        {"mask": spec(0)},
     )
     assert [one[0].tolist() for one in args] == [[[0, 1], [4, 5]], [[2, 3], [6, 7]]]
     assert [one[1] for one in args] == ["same", "same"]

@@ -134,7 +134,9 @@ def test_a_list_of_ranks_that_makes_no_group_is_refused(ranks, text):
     dist.threads.spawn(program, nprocs=2)
 
 
-@pytest.mark.parametrize("timeout, kind", [("soon", TypeError), (0, ValueError), (-1.0, ValueError)])
+@pytest.mark.parametrize(
+    "timeout, kind", [("soon", TypeError), (0, ValueError), (-1.0, ValueError)]
+)
 def test_a_timeout_is_a_time(timeout, kind):
     with pytest.raises(kind, match="a timeout is"):
         dist.init_process_group("gloo", rank=0, world_size=1, timeout=timeout)
@@ -177,7 +179,9 @@ def test_the_failure_that_caused_the_others_is_what_is_raised():
             raise KeyError("the cause")
         dist.barrier()
 
-    with pytest.raises(dist.threads.RankFailed, match="rank 2 raised KeyError: 'the cause'") as caught:
+    with pytest.raises(
+        dist.threads.RankFailed, match="rank 2 raised KeyError: 'the cause'"
+    ) as caught:
         dist.threads.spawn(program, nprocs=3)
     assert caught.value.rank == 2
     assert isinstance(caught.value.__cause__, KeyError)

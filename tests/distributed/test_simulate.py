@@ -14,9 +14,13 @@ STEP = TrainingStep((1e-3,) * 4, (2e-3,) * 4, (4_000_000,) * 4, 100_000, 5e-4)
 def test_collectives_cost_what_their_messages_cost(ranks):
     cluster, n = Cluster(ranks, LINK), 8_000_000
     rounds = (ranks - 1).bit_length()
-    assert simulate.all_reduce(n, cluster) == pytest.approx(2 * (ranks - 1) * LINK.seconds(n / ranks))
+    assert simulate.all_reduce(n, cluster) == pytest.approx(
+        2 * (ranks - 1) * LINK.seconds(n / ranks)
+    )
     assert simulate.all_reduce(n, cluster, "tree") == pytest.approx(2 * rounds * LINK.seconds(n))
-    assert simulate.all_reduce(n, cluster, "recursive_doubling") == pytest.approx(rounds * LINK.seconds(n))
+    assert simulate.all_reduce(n, cluster, "recursive_doubling") == pytest.approx(
+        rounds * LINK.seconds(n)
+    )
     assert simulate.broadcast(n, cluster) == pytest.approx(rounds * LINK.seconds(n))
     both = simulate.reduce_scatter(n, cluster) + simulate.all_gather(n, cluster)
     assert simulate.all_reduce(n, cluster) == pytest.approx(both)
@@ -31,7 +35,11 @@ def test_a_hierarchy_sends_less_over_the_slow_links():
 
 def test_one_rank_waits_for_nobody():
     alone = Cluster(1, LINK)
-    for predict in (simulate.data_parallel, simulate.sharded_data_parallel, simulate.tensor_parallel):
+    for predict in (
+        simulate.data_parallel,
+        simulate.sharded_data_parallel,
+        simulate.tensor_parallel,
+    ):
         assert predict(STEP, alone).seconds == pytest.approx(STEP.seconds)
     assert simulate.pipeline_parallel(STEP, alone).seconds == pytest.approx(STEP.seconds)
     assert simulate.broadcast(1, alone) == simulate.all_gather(1, alone) == 0
@@ -59,10 +67,16 @@ def test_sharding_gathers_twice_unless_parameters_are_kept():
 
 
 def test_lanes_never_do_two_things_at_once():
-    for predict in (simulate.data_parallel, simulate.sharded_data_parallel, simulate.tensor_parallel):
+    for predict in (
+        simulate.data_parallel,
+        simulate.sharded_data_parallel,
+        simulate.tensor_parallel,
+    ):
         for lane in (0, 1):
             spans = sorted(e[2:] for e in predict(STEP, Cluster(8, LINK)).entries if e[0] == lane)
-            assert all(end <= start + 1e-12 for (_, end), (start, _) in zip(spans, spans[1:], strict=False))
+            assert all(
+                end <= start + 1e-12 for (_, end), (start, _) in zip(spans, spans[1:], strict=False)
+            )
 
 
 def test_a_pipeline_of_many_microbatches_approaches_its_share():
@@ -83,7 +97,9 @@ def test_a_link_is_found_again_from_what_it_would_take():
 def test_a_step_is_measured_layer_by_layer():
     layers = [nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2)]
     optimizer = optim.SGD([p for layer in layers for p in layer.parameters()], lr=0.1)
-    step = simulate.measure_step(layers, randn(16, 4), lambda y: y.sum(), optimizer=optimizer, repeats=2)
+    step = simulate.measure_step(
+        layers, randn(16, 4), lambda y: y.sum(), optimizer=optimizer, repeats=2
+    )
     assert step.parameter_bytes == (160, 0, 72)
     assert step.activation_bytes == 16 * 8 * 4
     assert len(step.forward) == len(step.backward) == 3

@@ -87,24 +87,20 @@ def meet(backend, init_method, rank, world_size, store, timeout_seconds):
     watcher.say({"running": True})
     met += 1
     shared = TCPStore._of_world(place.host, place.port, name, timeout_seconds)
-    world = mpi.World(MPI, watcher, recorder, shared, place, timeout_seconds, at_leave=release)
+    world = mpi.World(MPI, watcher, recorder, shared, place, timeout_seconds)
     return world.transport
 
 
 def serve(host, port):
-    """Start the server at a port of this machine, or use the one that this process has there."""
+    """Start the server at a port of this machine, or use the one that this process has there.
+
+    It ends with the processes that it serves.
+    """
     server = served.get((host, port))
-    if server is not None and server.close(seconds=10.0):
-        del served[host, port]
-    process = starting.Process(starting.listen(host, port))
-    served[host, process.port] = process
-    return process
-
-
-def release():
-    """Let the servers of this process end when the last rank has left."""
-    for process in served.values():
-        process.close()
+    if server is None or server.has_ended():
+        server = starting.Process(starting.listen(host, port))
+        served[host, server.port] = server
+    return server
 
 
 def address_by_store(place, name, seconds):

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
+import weakref
 
 from tensorlab.errors import DistNetworkError
 
@@ -48,6 +49,19 @@ def taken_over(descriptor):
     return socket.socket(fileno=descriptor)
 
 
+processes: weakref.WeakSet = weakref.WeakSet()  # those that this process owns
+
+
+def disown():
+    """Close the owner's pipes in a forked child, which owns nothing."""
+    for one in processes:
+        one.process.stdin.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=disown)
+
+
 class Process:
     """The server as a process of its own.
 
@@ -72,6 +86,12 @@ class Process:
                 pass_fds=[listening.fileno()],
                 start_new_session=True,  # a signal to the ranks' group is not for it
             )
+
+        processes.add(self)
+
+    def has_ended(self):
+        """Return whether the process has ended."""
+        return self.process.poll() is not None
 
     def close(self, seconds=0.0):
         """Let nobody new in; the process ends with the last connection. Wait for it a while."""

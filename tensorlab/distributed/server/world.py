@@ -43,6 +43,7 @@ class World:
     def __init__(self, size):
         self.size = size
         self.members = {}
+        self.gave_up = set()  # ranks that came, and waited in vain
         self.complete = asyncio.Event()
         self.keys = Keys()
         self.exchange = Exchange(size)
@@ -68,7 +69,9 @@ class World:
         return None
 
     def missing(self):
-        return [rank for rank in range(self.size) if rank not in self.members]
+        """Return the ranks that have not come, nor been here until they gave up."""
+        came = self.members.keys() | self.gave_up
+        return [rank for rank in range(self.size) if rank not in came]
 
     async def watch(self, hello, reader, writer):
         """Let a rank in, tell it of the others, and see when it goes."""
@@ -78,6 +81,7 @@ class World:
             return
         rank = hello["rank"]
         member = self.members[rank] = Member(hello, writer)
+        self.gave_up.discard(rank)
         if len(self.members) == self.size:
             hosts = [self.members[each].host for each in range(self.size)]
             for each in self.members.values():
@@ -100,6 +104,7 @@ class World:
         if "running" in message:
             member.running = True
         elif "missing" in message:
+            self.gave_up.add(rank)
             member.tell({"missing": self.missing()})
         elif "ask" in message:
             self.keep(asyncio.ensure_future(self.ask(member, message)))

@@ -1,11 +1,24 @@
 """Connection: a line to the server, from a process that waits for each answer."""
 
-import select
+import os
 import socket
 import time
+import weakref
 
 from tensorlab.distributed.server import lines
 from tensorlab.errors import DistNetworkError
+
+connections: weakref.WeakSet = weakref.WeakSet()  # of this process
+
+
+def close_inherited():
+    """Close, in a forked child, what its parent has open: or the parent's death would not show."""
+    for connection in connections:
+        connection.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=close_inherited)
 
 
 class Connection:
@@ -26,6 +39,7 @@ class Connection:
         self.host, self.port = host, port
         self.socket = dialled(host, port, seconds)
         self.rest = b""
+        connections.add(self)
 
     def send(self, message):
         """Send a message, and raise OSError where the other end is gone."""
@@ -72,10 +86,6 @@ class Connection:
                 f"what answers at {self.host}:{self.port} is no server of tensorlab's: another "
                 "program has the port. Choose another one with MASTER_PORT"
             )
-
-    def has_news(self):
-        """Return whether a message, or the line's end, waits."""
-        return b"\n" in self.rest or bool(select.select([self.socket], [], [], 0)[0])
 
     def close(self):
         self.socket.close()

@@ -53,7 +53,9 @@ def check(got, expected, *what):
     assert got.dtype == what[1], what
     expected = np.asarray(expected)
     same = got.tolist() == expected.tolist()
-    if ReduceOp.AVG in what and got.dtype not in INTEGERS:  # a division of NumPy's rounds as it likes
+    if (
+        ReduceOp.AVG in what and got.dtype not in INTEGERS
+    ):  # a division of NumPy's rounds as it likes
         same = np.allclose(got.to(torch.complex128).numpy(), expected, rtol=1e-15, atol=0)
     assert same, (what, got.tolist()[:5], expected.tolist()[:5])
 
@@ -82,7 +84,10 @@ def reductions(rank, count):
         x = tensor_of(arrays[rank], dtype)
         dist.reduce(x, root, op)
         check(x, expected if rank == root else arrays[rank], "reduce", dtype, size, op)
-        parts = [[values_of(each, size, dtype, 1 + part) for part in range(count)] for each in range(count)]
+        parts = [
+            [values_of(each, size, dtype, 1 + part) for part in range(count)]
+            for each in range(count)
+        ]
         out = torch.empty(size, dtype=dtype)
         dist.reduce_scatter(out, [tensor_of(part, dtype) for part in parts[rank]], op)
         column = tensor_of(reduced(op, [parts[each][rank] for each in range(count)]), dtype)
@@ -133,7 +138,9 @@ def uneven(rank, count):
         dist.all_gather(outs, torch.full((sizes[rank],), float(rank)))
         for each, out in enumerate(outs):
             check(out, [float(each)] * sizes[each], "uneven all_gather", torch.float32)
-        sent = torch.cat([torch.full((unit * (target + 1),), float(rank)) for target in range(count)])
+        sent = torch.cat(
+            [torch.full((unit * (target + 1),), float(rank)) for target in range(count)]
+        )
         got = torch.empty(unit * (rank + 1) * count)
         dist.all_to_all_single(
             got, sent, [unit * (rank + 1)] * count, [unit * (target + 1) for target in range(count)]
@@ -148,10 +155,11 @@ def strided(rank, count):
     part = x.t()[::2, ::3]
     dist.all_reduce(part)
     total = float(sum(range(count)))
-    assert (part == total).all() and x[1, 1] == rank and x[0, 0] == total
+    assert (part == total).all()
+    assert (x[1, 1].item(), x[0, 0].item()) == (rank, total)
     scalar = torch.tensor(1.5)
     dist.all_reduce(scalar)
-    assert scalar.item() == 1.5 * count and scalar.shape == ()
+    assert (scalar.item(), scalar.shape) == (1.5 * count, ())
 
 
 def messages(rank, count):
@@ -211,7 +219,7 @@ def waiting(rank, count):
     tensors = [torch.full((size,), float(rank)) for size in (10, 5000, 300_000)]
     works = [dist.all_reduce(x, async_op=True) for x in tensors]
     for work in reversed(works):
-        assert work.wait() and work.is_completed() and work.is_success()
+        assert [work.wait(), work.is_completed(), work.is_success()] == [True] * 3
     total = float(sum(range(count)))
     assert all((x == total).all() for x in tensors)
     x = torch.ones(1000)

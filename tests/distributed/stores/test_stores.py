@@ -11,7 +11,6 @@ import pytest
 import tensorlab.distributed as dist
 from tensorlab.distributed import FileStore, HashStore, PrefixStore, TCPStore
 from tensorlab.errors import DistNetworkError, DistStoreError, QueueEmptyError
-
 from tests.distributed.ranks import free_port
 
 SHORT = timedelta(milliseconds=50)
@@ -62,7 +61,11 @@ def test_keys(store):
     assert store.multi_get(["a", "b"]) == [b"1", b"23"]
     assert sorted(store.list_keys()) == ["a", "b"]
     assert store.num_keys() == 2
-    assert (store.check(["a", "b"]), store.check(["a", "c"]), store.check([])) == (True, False, True)
+    assert (store.check(["a", "b"]), store.check(["a", "c"]), store.check([])) == (
+        True,
+        False,
+        True,
+    )
     assert (store.delete_key("a"), store.delete_key("a"), store.num_keys()) == (True, False, 1)
     assert store.has_extended_api()
 
@@ -70,7 +73,11 @@ def test_keys(store):
 def test_queues(store):
     for value in ("1", "2", "3"):
         store.queue_push("q", value)
-    assert (store.queue_len("q"), store.queue_pop("q"), store.queue_pop("q", False)) == (3, b"1", b"2")
+    assert (store.queue_len("q"), store.queue_pop("q"), store.queue_pop("q", False)) == (
+        3,
+        b"1",
+        b"2",
+    )
     assert store.queue_pop("q") == b"3"
     assert store.queue_len("q") == 0
     with pytest.raises(QueueEmptyError, match="queue is empty"):
@@ -216,4 +223,6 @@ def test_a_barrier_of_stores():
 
 
 def test_stores_have_pytorchs_classes():
-    assert all(issubclass(kind, dist.Store) for kind in (FileStore, HashStore, PrefixStore, TCPStore))
+    assert all(
+        issubclass(kind, dist.Store) for kind in (FileStore, HashStore, PrefixStore, TCPStore)
+    )

@@ -73,16 +73,6 @@ def through_server(host, port, world, rank, size, seconds):
     return MPI
 
 
-def close_inherited():
-    """Close, in a forked child, what only its parent may hold: a dead rank must look dead."""
-    for line in lines:
-        line.close()
-    lines.clear()
-
-
-os.register_at_fork(after_in_child=close_inherited)
-
-
 def unlink_shared():
     """Remove the name of the memory that MPI shares: it lives on as long as its processes do."""
     try:

@@ -28,16 +28,15 @@ class World:
     store : Store, which all ranks share
     place : Place, this process's rank and size
     seconds : float, the timeout of making groups
-    at_leave : function, what remains to do when this rank leaves
 
     Attributes
     ----------
     transport : MPITransport of all ranks
     """
 
-    def __init__(self, MPI, watcher, recorder, store, place, seconds, at_leave):
+    def __init__(self, MPI, watcher, recorder, store, place, seconds):
         self.MPI, self.watcher, self.recorder, self.store = MPI, watcher, recorder, store
-        self.seconds, self.at_leave = seconds, at_leave
+        self.seconds = seconds
         neighbours = sum(host == watcher.hosts[place.rank] for host in watcher.hosts)
         self.engine = Engine(MPI, watcher, neighbours > len(os.sched_getaffinity(0)))
         self.leaving = Finalize(None, self.leave, exitpriority=0)
@@ -50,7 +49,6 @@ class World:
         self.leaving.cancel()
         self.engine.close()
         self.watcher.close()
-        self.at_leave()
 
 
 class MPITransport(Transport):
