@@ -30,3 +30,24 @@ def test_nothing_is_left():
     before = ranks.left_over()
     ranks.run_ranks("faults.py", 2, "nothing")
     assert ranks.await_nothing_left(before) == []
+
+
+def test_ranks_that_do_not_agree_are_told_what_each_called():
+    outputs = ranks.run_ranks("agreement.py", 2)
+    for output in outputs:
+        parts = dict(part.split("\n", 1) for part in output.split("== ")[1:])
+        assert "don't agree on call 1:" in parts["shapes"]
+        assert "rank 0: all_reduce(SUM) of float32 [3]\n" in parts["shapes"]
+        assert "rank 1: all_reduce(SUM) of float32 [4]\n" in parts["shapes"]
+        assert "rank 1: all_reduce(SUM) of float32 [50001]\n" in parts["large_shapes"]
+        assert "rank 1: all_reduce(SUM) of int32 [3]\n" in parts["dtypes"]
+        assert "rank 1: all_reduce(MAX) of float32 [50000]\n" in parts["reductions"]
+        assert "rank 1: barrier\n" in parts["kinds"]
+        assert "rank 1: broadcast of float32 [3] from rank 1\n" in parts["roots"]
+        assert "rank 0: broadcast of float32 [50000] from rank 0\n" in parts["one_more"]
+        assert "rank 1: all_reduce(SUM) of float32 [3]\n" in parts["one_more"]
+    # rank 1 sends; what rank 0 receives has another size or dtype
+    told = outputs[0]
+    assert "rank 1 sent 3 elements of float32, and rank 0 receives 4 elements" in told
+    assert "rank 1 sent 50000 elements of float32, and rank 0 receives 50001 elements" in told
+    assert "receives 3 elements of float64" in told

@@ -24,8 +24,11 @@ def words_of(call):
     return text.ljust(HEADER, b"\0")
 
 
-def text_of(words):
-    """Return what a rank called, from its card."""
-    text = bytes(words).rstrip(b"\0").decode(errors="replace")
-    number, _, what = text.partition(":")
-    return f"{what} (call {number})"
+def texts_of(cards):
+    """Return what each rank called, from the words of all cards; with its number if those differ."""
+    shown = [bytes(words).rstrip(b"\0").decode(errors="replace").partition(":") for words in cards]
+    differ = len({number for number, _, _ in shown}) > 1
+    return {
+        rank: f"{what}, as its call {number}" if differ else what
+        for rank, (number, _, what) in enumerate(shown)
+    }

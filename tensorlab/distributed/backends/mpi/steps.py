@@ -74,8 +74,7 @@ def of_collective(transport, call):
         for start in range(0, len(transport.card_bytes), card.SIZE)
     ]
     if any(other != words for other in shown):
-        texts = {rank: card.text_of(other) for rank, other in enumerate(shown)}
-        raise diagnosis.they_differ(call, texts)
+        raise diagnosis.they_differ(call, card.texts_of(shown))
     if fits:
         with no_grad():
             FROM_CARDS[call.kind](transport, call)
