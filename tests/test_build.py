@@ -218,7 +218,7 @@ def test_loops_are_written_again_only_where_a_formula_or_its_function_changed(tm
 def test_the_group_that_make_installs_repeats_the_package_requirements():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     needed = project["project"]["dependencies"]
-    for extra in ("chapters", "data", "safetensors", "tensorboard"):
+    for extra in ("chapters", "data", "safetensors", "tensorboard", "distributed"):
         packages = project["project"]["optional-dependencies"][extra]
         needed += [package for package in packages if package not in needed]
     assert project["dependency-groups"]["run"] == needed

@@ -26,6 +26,7 @@ OPTIONAL = {
     "sklearn": ("chapters", "the digits of chapter 1"),
     "jupyterlab": ("notebooks", "tensorlab book 03 --notebook"),
     "jupytext": ("notebooks", "tensorlab book 03 --notebook"),
+    "mpi4py": ("distributed", "process groups of several processes"),
 }
 DISTRIBUTIONS = {"sklearn": "scikit-learn"}
 SECONDS = 120  # for the probe, on a slow disk
