@@ -26,10 +26,12 @@ class Work:
     [3.0, 3.0]
     """
 
+    flag = threading.Event  # what is set when the call has ended
+
     def __init__(self, call):
         self.call = call
         self._error = None
-        self._settled = threading.Event()
+        self._settled = self.flag()
         self._callbacks = []
         self._lock = threading.Lock()
 

@@ -87,7 +87,9 @@ def test_the_number_of_threads_is_left_as_it_is_set():
 )  # fmt: skip
 def test_ranks_meet(command):
     pytest.importorskip("mpi4py")
-    code, output = launched("--standalone", "--nproc-per-node=2", PROGRAM, "nothing", command=command)
+    code, output = launched(
+        "--standalone", "--nproc-per-node=2", PROGRAM, "nothing", command=command
+    )
     assert (code, lines(output)) == (0, ["rank 0 of 2: 2.0", "rank 1 of 2: 2.0"])
 
 
@@ -95,7 +97,9 @@ def test_programs_that_are_modules_or_not_python(tmp_path):
     (tmp_path / "a_module.py").write_text("import sys; print('module', sys.argv[1:])")
     code, output = launched("-m", "a_module", "x", PYTHONPATH=f"{tmp_path}:{ranks.ROOT}")
     assert (code, output) == (0, "module ['x']\n")
-    code, output = launched("--no-python", "--nproc-per-node=2", "sh", "-c", "echo $RANK of $WORLD_SIZE")
+    code, output = launched(
+        "--no-python", "--nproc-per-node=2", "sh", "-c", "echo $RANK of $WORLD_SIZE"
+    )
     assert (code, lines(output)) == (0, ["0 of 2", "1 of 2"])
     code, output = launched("--no-python", "/no/such/program")
     assert code == 1
@@ -205,7 +209,9 @@ def test_output_goes_to_files(tmp_path):
     code, output = launched(*both, tmp_path / "a", "-r", "3", PROGRAM, "lines")
     assert (code, output) == (0, "")
     assert kept(tmp_path / "a") == {
-        f"{rank}/std{stream}.log": f"{stream} {rank}\n" for rank in (0, 1) for stream in ("err", "out")
+        f"{rank}/std{stream}.log": f"{stream} {rank}\n"
+        for rank in (0, 1)
+        for stream in ("err", "out")
     }
     code, output = launched(*both, tmp_path / "b", "--tee=0:1", PROGRAM, "lines")
     assert (code, lines(output)) == (0, ["err 0", "err 1", "out 0", "out 1"])
@@ -224,10 +230,14 @@ def test_two_launchers_join_their_ranks(way):
             where = [f"--node-rank={node}", "--master-addr=localhost", f"--master-port={port}"]
         else:
             where = ["--rdzv-backend=c10d", f"--rdzv-endpoint=localhost:{port}", "--rdzv-id=7"]
-        nodes.append(launch("--nnodes=2", f"--nproc-per-node={node + 1}", *where, PROGRAM, "nothing"))
+        nodes.append(
+            launch("--nnodes=2", f"--nproc-per-node={node + 1}", *where, PROGRAM, "nothing")
+        )
     results = ranks.ends(nodes)
     assert [code for code, _ in results] == [0, 0]
-    assert lines("".join(output for _, output in results)) == [f"rank {rank} of 3: 3.0" for rank in range(3)]
+    assert lines("".join(output for _, output in results)) == [
+        f"rank {rank} of 3: 3.0" for rank in range(3)
+    ]
 
 
 @pytest.mark.fault

@@ -1,0 +1,55 @@
+"""Callbacks that fail, and Ctrl-C in the middle of a call: what comes after them."""
+
+import os
+import signal
+import sys
+import threading
+import time
+
+import pytest
+
+import tensorlab as torch
+import tensorlab.distributed as dist
+
+
+def main():
+    dist.init_process_group("mpi")
+    rank = dist.get_rank()
+    shown = []
+    sys.excepthook = lambda *error: shown.append(error[0])
+
+    def fail(work):
+        raise ZeroDivisionError
+
+    work = dist.all_reduce(torch.ones(5000), async_op=True)
+    work.when_settled(fail)
+    x = torch.ones(5000)
+    dist.all_reduce(x)
+    assert work.is_success()
+    assert (x == 2).all()
+    while not shown:
+        time.sleep(0.001)
+    assert shown == [ZeroDivisionError]
+    # Several threads wait, each for a call of its own.
+    tensors = [torch.full((20_000,), float(turn)) for turn in range(8)]
+    works = [dist.all_reduce(each, async_op=True) for each in tensors]
+    threads = [threading.Thread(target=each.wait) for each in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [each[-1].item() for each in tensors] == [2.0 * turn for turn in range(8)]
+    dist.barrier()
+    if rank == 0:
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            dist.recv(torch.ones(1), 1, tag=3)
+        dist.send(torch.ones(1), 1)
+    else:
+        dist.recv(torch.ones(1), 0)
+    dist.barrier()
+    print("all is well")
+
+
+if __name__ == "__main__":
+    main()
