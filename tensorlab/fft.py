@@ -83,11 +83,12 @@ def real_only(where, x):
 
 def one_dim(where, x, dim):
     """Return a dimension, counted from 0."""
-    if not -x.dim() <= dim < max(x.dim(), 1) or x.dim() == 0:
+    ndim = x.dim()
+    if not -ndim <= dim < ndim:
         raise DimensionError(
-            f"{where}: dimension {dim} is out of range: the tensor has {x.dim()} dimensions"
+            f"{where}: dimension {dim} is out of range: the tensor has {ndim} dimensions"
         )
-    return dim % x.dim()
+    return dim % ndim
 
 
 def several_dims(where, x, s, dim):
@@ -115,17 +116,19 @@ def several_dims(where, x, s, dim):
 
 def resized(where, x, dims, sizes):
     """Return x cut, or padded with zeros at the end, to sizes along dimensions; -1 keeps one."""
+    shape = x.shape
     for dim, size in zip(dims, sizes, strict=True):
+        own = shape[dim]
         if size == -1:
-            size = x.shape[dim]
+            size = own
         if size < 1:
             raise ShapeError(
                 f"{where}: dimension {dim} would have {size} numbers; at least one is needed"
             )
-        if size < x.shape[dim]:
+        if size < own:
             x = x.narrow(dim, 0, size)
-        elif size > x.shape[dim]:
-            x = pad(x, (0, 0) * (x.dim() - 1 - dim) + (0, size - x.shape[dim]))
+        elif size > own:
+            x = pad(x, (0, 0) * (len(shape) - 1 - dim) + (0, size - own))
     return x
 
 
@@ -138,7 +141,7 @@ def transform(where, x, dims, sizes, norm, forward, out):
     else:
         complex_x = resized(where, floating(where, x, to_complex=True), dims, sizes)
         result = c2c(complex_x, dims, factor, forward) if dims else complex_x.clone()
-    return store_out(where, result, out, (x,))
+    return result if out is None else store_out(where, result, out, (x,))
 
 
 def transform_of_real(where, x, dims, sizes, norm, out, *, forward=True):
@@ -147,7 +150,8 @@ def transform_of_real(where, x, dims, sizes, norm, out, *, forward=True):
         raise ShapeError(f"{where}: needs at least one dimension to transform")
     real = resized(where, real_only(where, x), dims, sizes)
     result = r2c(real, dims, factor_of(where, norm, forward), True)
-    return store_out(where, result if forward else result.conj(), out, (x,))
+    result = result if forward else result.conj()
+    return result if out is None else store_out(where, result, out, (x,))
 
 
 def transform_to_real(where, x, dims, sizes, norm, out, *, forward=False):
@@ -162,7 +166,7 @@ def transform_to_real(where, x, dims, sizes, norm, out, *, forward=False):
     halves = (*sizes[:-1], full // 2 + 1)
     half = resized(where, floating(where, x, to_complex=True), dims, halves)
     result = c2r(half.conj() if forward else half, dims, factor_of(where, norm, forward), full)
-    return store_out(where, result, out, (x,))
+    return result if out is None else store_out(where, result, out, (x,))
 
 
 def of_one_dim(kind, where, x, n, dim, norm, *rest, **options):

@@ -19,18 +19,49 @@ from tensorlab._core.interop.arrays import numpy
 from tensorlab.ops.padding import pad
 
 cdef enum:
-    GRAIN = 1 << 14             # elements that make a thread worth starting
-
-# The factor of a transform: none, 1 / sqrt(n) or 1 / n. What SciPy calls that depends on the direction.
-cdef tuple FORWARD_NORMS = ("backward", "ortho", "forward")
-cdef tuple INVERSE_NORMS = ("forward", "ortho", "backward")
+    GRAIN = 1 << 17             # elements that make a thread worth starting: SciPy starts it anew
 
 
-cdef object run_scipy(str name, TensorBase x, dict options):
-    """A function of scipy.fft, on as many threads as are worth it."""
-    import scipy.fft                                    # not at the top: it takes 30 ms
+class PublicTransforms:
+    """SciPy's transforms by way of its public functions, for a SciPy that keeps the compiled ones elsewhere.
 
-    return getattr(scipy.fft, name)(numpy(alias(x)), workers=thread_count(x.numel_, GRAIN), **options)
+    `inorm` is the factor: 0 none, 1 by sqrt(n), 2 by n. What SciPy calls that depends on the direction.
+    """
+
+    forward_norms = ("backward", "ortho", "forward")
+    inverse_norms = ("forward", "ortho", "backward")
+
+    def c2c(self, x, axes, forward, inorm, out, workers):
+        import scipy.fft
+
+        function = scipy.fft.fftn if forward else scipy.fft.ifftn
+        norms = self.forward_norms if forward else self.inverse_norms
+        out[...] = function(x, axes=axes, norm=norms[inorm], workers=workers)
+
+    def r2c(self, x, axes, forward, inorm, out, workers):
+        import scipy.fft
+
+        out[...] = scipy.fft.rfftn(x, axes=axes, norm=self.forward_norms[inorm], workers=workers)
+
+    def c2r(self, x, axes, last_size, forward, inorm, out, workers):
+        import scipy.fft
+
+        sizes = [out.shape[axis] for axis in axes]
+        out[...] = scipy.fft.irfftn(x, s=sizes, axes=axes, norm=self.inverse_norms[inorm], workers=workers)
+
+
+cdef object found_transforms = None
+
+cdef object transforms():
+    """SciPy's compiled transforms, which write into memory that is there. Its public functions allocate a result and take
+    2 to 4 us for a call more, which is most of the time of a short transform."""
+    global found_transforms
+    if found_transforms is None:                        # not at the top: scipy.fft takes 30 ms
+        try:
+            from scipy.fft._pocketfft import pypocketfft as found_transforms
+        except ImportError:
+            found_transforms = PublicTransforms()
+    return found_transforms
 
 
 cdef TensorBase changed(TensorBase x, int dtype, int dim, ssize size):
@@ -51,8 +82,7 @@ def c2c_infer(TensorBase x, dim, normalization, forward):
 
 @FFT_C2C.kernel
 def c2c_kernel(TensorBase out, TensorBase x, dim, normalization, forward):
-    norms = FORWARD_NORMS if forward else INVERSE_NORMS
-    numpy(out)[...] = run_scipy("fftn" if forward else "ifftn", x, {"axes": dim, "norm": norms[normalization]})
+    transforms().c2c(numpy(alias(x)), dim, bool(forward), normalization, numpy(out), thread_count(x.numel_, GRAIN))
 
 @FFT_C2C.derivative("x")
 def c2c_derivative(grad, dim, normalization, forward):
@@ -73,21 +103,8 @@ def r2c_infer(TensorBase x, dim, normalization, bint onesided):
 
 @FFT_R2C.kernel
 def r2c_kernel(TensorBase out, TensorBase x, dim, normalization, bint onesided):
-    half = run_scipy("rfftn", x, {"axes": dim, "norm": FORWARD_NORMS[normalization]})
-    result = numpy(out)
-    result[..., :] = half if onesided else mirrored(half, dim, x.sizes[dim[len(dim) - 1]])
-
-cdef object mirrored(object half, object dims, ssize n):
-    """All of a spectrum of real numbers, of which half is known: y[-k] = conj(y[k]) along all dimensions at once."""
-    import numpy as np
-
-    last = dims[len(dims) - 1]
-    half = np.moveaxis(half, last, -1)
-    rest = half[..., n - half.shape[-1]:0:-1].conj()
-    for dim in dims[:len(dims) - 1]:
-        at = dim - (dim > last)
-        rest = np.roll(np.flip(rest, at), 1, at)
-    return np.moveaxis(np.concatenate([half, rest], -1), -1, last)
+    transform = transforms().r2c if onesided else transforms().c2c     # that one fills in the other half
+    transform(numpy(alias(x)), dim, True, normalization, numpy(out), thread_count(x.numel_, GRAIN))
 
 @FFT_R2C.derivative("x")
 def r2c_derivative(grad, x_shape, dim, normalization, onesided):
@@ -113,8 +130,8 @@ def c2r_infer(TensorBase x, dim, normalization, ssize last_dim_size):
 
 @FFT_C2R.kernel
 def c2r_kernel(TensorBase out, TensorBase x, dim, normalization, last_dim_size):
-    sizes = [out.sizes[<int>d] for d in dim]
-    numpy(out)[...] = run_scipy("irfftn", x, {"s": sizes, "axes": dim, "norm": INVERSE_NORMS[normalization]})
+    workers = thread_count(x.numel_, GRAIN)
+    transforms().c2r(numpy(alias(x)), dim, last_dim_size, False, normalization, numpy(out), workers)
 
 @FFT_C2R.derivative("x")
 def c2r_derivative(grad, dim, normalization):
