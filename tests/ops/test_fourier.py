@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from tensorlab.ops.fourier import PublicTransforms
 
 compiled = pytest.importorskip("scipy.fft._pocketfft.pypocketfft")
@@ -22,7 +21,7 @@ def test_public_functions_give_what_the_compiled_ones_do(forward, factor, axes):
         calls += [("c2c", REAL, (), REAL.shape, complex), ("r2c", REAL, (), half, complex)]
     else:
         size = 2 * REAL.shape[last] - 1
-        sizes = REAL.shape[:last] + (size,) + REAL.shape[last + 1 :]
+        sizes = (*REAL.shape[:last], size, *REAL.shape[last + 1 :])
         calls += [("c2r", COMPLEX, (size,), sizes, float)]
     for name, x, last_size, shape, dtype in calls:
         results = []
