@@ -53,7 +53,12 @@ REFERENCES = {
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "sin": np.sin,
     "cos": np.cos,
+    "atan": np.arctan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "erfinv": special.erfinv,
 }
+WITHIN_ONE = ("asin", "acos", "erfinv")  # they have no value outside of [-1, 1]
 BY_ARRAY = ["log"]  # it has an array function of its own
 GUARDED = ["sin", "cos"]  # their loops look for huge angles first, as the ops' do
 PLAIN = [name for name in REFERENCES if name not in (*BY_ARRAY, *GUARDED)]
@@ -175,8 +180,9 @@ def best_us(function, calls, repeats=7):
 
 
 def arguments(name, size, dtype):
-    """Random arguments in [-4, 4]; positive ones where the function needs them."""
-    x = np.random.default_rng(0).uniform(-4, 4, size)
+    """Random arguments in [-4, 4], or in [-1, 1]; positive ones where the function needs them."""
+    end = 1 if name in WITHIN_ONE else 4
+    x = np.random.default_rng(0).uniform(-end, end, size)
     return aligned(np.abs(x) + 1e-6 if name in ("log", "log1p", "sqrt", "rsqrt") else x, dtype)
 
 

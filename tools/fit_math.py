@@ -116,6 +116,8 @@ sin_weight = of_root(lambda r: r**3 / mp.sin(r), 0)
 cos_target = of_root(lambda r: (mp.cos(r) - 1 + r**2 / 2) / r**4, mp.mpf(1) / 24)
 cos_weight = of_root(lambda r: r**4 / mp.cos(r), 0)
 sin_high = (mp.pi / 4 * mp.mpf("1.0002")) ** 2
+atan_target = of_root(lambda t: (mp.atan(t) / t - 1) / t**2, -mp.mpf(1) / 3)
+atan_weight = of_root(lambda t: t**3 / mp.atan(t), 0)
 
 
 def tanh_half_target(a):
@@ -137,6 +139,32 @@ def erf_root_target(a):
 def erf_root_weight(a, tail=0):
     """How an error of z reaches erf(a); with `tail` some of erfc's relative accuracy counts too."""
     return a * mp.erfc(a) ** (mp.mpf(7) / 8 - tail) / mp.erf(a)
+
+
+def erfinv_quotient(root):
+    """erfinv(x) / x for x = sqrt(1 - exp(-root**2)); near 1 by Newton's method on log erfc(y)."""
+    x = mp.sqrt(-mp.expm1(-root * root))
+    if x < mp.mpf("0.5"):
+        return mp.erfinv(x) / x if x > SMALL else mp.sqrt(mp.pi) / 2
+    y, goal = root * mp.mpf("0.93"), -root * root - mp.log(1 + x)
+    for _ in range(12):
+        tail = mp.erfc(y)
+        y += (mp.log(tail) - goal) * tail * mp.sqrt(mp.pi) / 2 * mp.exp(y * y)
+    return y / x
+
+
+def erfinv_fit(digits, centre, low, high, degree, function=erfinv_quotient):
+    """A polynomial in v, the distance from `centre`."""
+    centre, low, high = mp.mpf(centre), mp.mpf(low), mp.mpf(high)
+
+    def target(v):
+        return function(centre + v)
+
+    return digits, target, lambda v: 1 / target(v), low - centre, high - centre, degree
+
+
+def erfinv_near(w):
+    return erfinv_quotient(mp.sqrt(w))
 
 
 erf_limit = 2 / mp.sqrt(mp.pi) - 1
@@ -163,6 +191,13 @@ FITS = {
     "cosf": (FLOAT, cos_target, cos_weight, "1e-9", sin_high, 2),
     "sin": (DOUBLE, sin_target, sin_weight, 0, sin_high, 6),
     "cos": (DOUBLE, cos_target, cos_weight, "1e-9", sin_high, 5),
+    "atanf": (FLOAT, atan_target, atan_weight, 0, 1, 8),
+    "atan": (DOUBLE, atan_target, atan_weight, 0, 1, 18),
+    "erfinvf, near": erfinv_fit(FLOAT, 1, 0, "5.001", 9, erfinv_near),
+    "erfinvf, far": erfinv_fit(FLOAT, 3, "2.235", 4, 9),
+    "erfinv, near": erfinv_fit(DOUBLE, "1.5", 0, "6.2501", 22, erfinv_near),
+    "erfinv, far": erfinv_fit(DOUBLE, "3.25", "2.4999", "4.0001", 18),
+    "erfinv, end": erfinv_fit(DOUBLE, 5, "3.9999", "6.01", 16),
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from benchmarks.math_accuracy import (
     HEADER,
     PLAIN,
     REFERENCES,
+    WITHIN_ONE,
     MathLibrary,
     error_in_ulp,
     find_compiler,
@@ -41,6 +42,10 @@ LIMITS = {
     "rsqrt": (1.5, 1.5),
     "sin": (1.6, 1.0),
     "cos": (1.6, 1.0),
+    "atan": (1.6, 1.4),
+    "asin": (2.6, 2.2),
+    "acos": (2.8, 2.3),
+    "erfinv": (2.7, 3.6),
 }
 
 
@@ -77,6 +82,11 @@ def special_values(dtype):
         "rsqrt": [(0, INF), (NAN, NAN), (INF, 0), (-1, NAN), (4, 0.5)],
         "sin": [*odd, (INF, NAN), (-INF, NAN)],
         "cos": [(0, 1), (-0.0, 1), (NAN, NAN), (tiny, 1), (INF, NAN), (-INF, NAN)],
+        "atan": [*odd, (INF, dtype(np.pi / 2)), (-INF, dtype(-np.pi / 2)), (1, dtype(np.pi / 4))],
+        "asin": [*odd, (1, dtype(np.pi / 2)), (-1, dtype(-np.pi / 2)), (1.5, NAN), (-INF, NAN)],
+        "acos": [(1, 0), (-1, dtype(np.pi)), (0, dtype(np.pi / 2)), (-0.0, dtype(np.pi / 2)),
+                 (NAN, NAN), (1.5, NAN), (-INF, NAN)],
+        "erfinv": [(0, 0), (-0.0, -0.0), (NAN, NAN), (1, INF), (-1, -INF), (1.5, NAN), (-INF, NAN)],
     }  # fmt: skip
 
 
@@ -123,6 +133,9 @@ def samples_of(name):
         rng.uniform(-wide, wide, 400),
         np.exp(rng.uniform(-30, 3, 400)) * rng.choice([-1, 1], 400),
     ]
+    if name in WITHIN_ONE:
+        near_one = 1 - np.exp(rng.uniform(-36, 0, 400))
+        return np.concatenate([x[0], near_one, -near_one])
     if name in ("sin", "cos"):
         x += [rng.uniform(-(2**21), 2**21, 400), rng.integers(1, 2**19, 400) * (np.pi / 2)]
     x = np.concatenate(x)
@@ -135,14 +148,37 @@ def samples_of(name):
 
 def exact_values(mp):
     """The functions in mpmath's precision, by our names."""
-    same = ("exp", "log", "tanh", "erf", "expm1", "log1p", "sqrt", "sin", "cos")
+    same = (
+        "exp",
+        "log",
+        "tanh",
+        "erf",
+        "expm1",
+        "log1p",
+        "sqrt",
+        "sin",
+        "cos",
+        "atan",
+        "asin",
+        "acos",
+    )
     return {name: getattr(mp, name) for name in same} | {
         "sigmoid": lambda x: 1 / (1 + mp.exp(-x)),
         "gelu": lambda x: x * mp.erfc(-x / mp.sqrt(2)) / 2,
         "softplus": lambda x: mp.log1p(mp.exp(x)),
         "rsqrt": lambda x: 1 / mp.sqrt(x),
         "exp2": lambda x: mp.mpf(2) ** x,
+        "erfinv": lambda x: exact_erfinv(mp, x),
     }
+
+
+def exact_erfinv(mp, x):
+    """Newton's method on log erfc(y) = log(1 - |x|), which nothing cancels in where x is near 1."""
+    y, size = mp.mpf(float(REFERENCES["erfinv"](float(abs(x))))), abs(x)
+    for _ in range(5):
+        tail = mp.erfc(y)
+        y += (mp.log(tail) - mp.log(1 - size)) * tail * mp.sqrt(mp.pi) / 2 * mp.exp(y * y)
+    return mp.sign(x) * y
 
 
 @pytest.mark.parametrize("name", REFERENCES)
@@ -251,6 +287,56 @@ def test_float64_powers_are_within_the_stated_limit():
             exact = mp.mpf(float(base)) ** mp.mpf(float(exponent))
             error = abs(mp.mpf(float(power)) - exact) / float(np.spacing(float(exact)))
             assert error <= 1.7, f"{base!r} ** {exponent!r} is off by {float(error):.2f} ULP"
+
+
+PAIRS = {"atan2": np.arctan2, "hypot": np.hypot}
+ENDS = [0.0, 1, 2, INF, NAN]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", PAIRS)
+def test_functions_of_two_numbers_at_the_ends(name, dtype):
+    """The signs of zeros, equal and infinite sides, nan, and numbers whose squares are too large or too small."""
+    limits = np.finfo(dtype)
+    ends = [*ENDS, limits.max, limits.tiny, limits.smallest_subnormal]
+    y, x = np.meshgrid([*ends, *np.negative(ends)], [*ends, *np.negative(ends)])
+    y, x = (np.tile(one.astype(dtype).ravel(), 4) for one in (y, x))
+    result = getattr(tensorlab, name)(tensorlab.from_numpy(y), tensorlab.from_numpy(x)).numpy()
+    with np.errstate(all="ignore"):
+        expected = PAIRS[name](y, x)
+        near = np.abs(result - expected) <= 2 * np.spacing(np.abs(expected))
+    same = ((result == expected) | near) & (np.signbit(result) == np.signbit(expected))
+    same |= np.isnan(result) & np.isnan(expected)
+    assert same.all(), f"{name}({y[~same][:3]}, {x[~same][:3]}) is {result[~same][:3]}"
+
+
+@pytest.mark.parametrize(("name", "limit"), [("atan2", 1.7), ("hypot", 0.51)])
+def test_float32_functions_of_two_numbers_are_within_the_stated_limit(name, limit):
+    rng = np.random.default_rng(0)
+    patterns = np.concatenate(list(float32_patterns(STEP)))
+    near = rng.standard_normal((2, 10**6)).astype(np.float32)
+    for y, x in (near, (patterns, rng.permutation(patterns))):
+        result = getattr(tensorlab, name)(tensorlab.from_numpy(y), tensorlab.from_numpy(x)).numpy()
+        with np.errstate(all="ignore"):
+            exact = PAIRS[name](y.astype(np.float64), x.astype(np.float64))
+            worst = error_in_ulp(result, exact).max()
+        assert worst <= limit
+
+
+@pytest.mark.parametrize(("name", "limit"), [("atan2", 1.4), ("hypot", 1.1)])
+def test_float64_functions_of_two_numbers_are_within_the_stated_limit(name, limit):
+    mp = pytest.importorskip("mpmath", reason="needs mpmath for values beyond double").mp
+    rng = np.random.default_rng(0)
+    y, x = rng.standard_normal((2, 900))
+    y[:300] *= np.exp(rng.uniform(-20, 20, 300))
+    for scale in (1e-200, 1e200):
+        y, x = np.concatenate([y, y[:300] * scale]), np.concatenate([x, x[:300] * scale])
+    result = getattr(tensorlab, name)(tensorlab.from_numpy(y), tensorlab.from_numpy(x)).numpy()
+    with mp.workprec(200):
+        for one, other, length in zip(y, x, result, strict=True):
+            exact = getattr(mp, name)(mp.mpf(float(one)), mp.mpf(float(other)))
+            error = abs(mp.mpf(float(length)) - exact) / float(np.spacing(abs(float(exact))))
+            assert error <= limit, f"{name}({one!r}, {other!r}) is off by {float(error):.2f} ULP"
 
 
 def test_powers_of_float64_at_the_ends():

@@ -154,7 +154,7 @@ def collect(text, known, found):
 # ---------------------------------------------------------------- what follows from it
 CHEAP = "at_least|at_most|clamp|softshrink|nan_to_num|is_huge_quotient"  # functions that only compare and select
 COSTLY = re.compile(
-    rf"tl_(exp|log|sig|sof|tan|erf|gel|sin|pow)|\b(?!({CHEAP})#)[a-z_]+#"
+    rf"tl_(exp|log|sig|sof|tan|erf|gel|sin|pow|ata|asi|aco|hyp)|\b(?!({CHEAP})#)[a-z_]+#"
     r"|\b(erfc|lgamma|atan2|hypot|fmod|log2|log10)\b"
 )
 LIBM = re.compile(

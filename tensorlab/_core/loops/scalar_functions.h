@@ -243,21 +243,6 @@ T mish_backward#(T grad, T x) {
     return grad * (t + x * ((T)1 - t * t) * tl_sigmoid@(x));
 }
 
-/* Winitzki's formula, right to 0.2 %, then three of Halley's steps, each of which triples the digits.
-   Source: Winitzki 2008, A handy approximation for the error function and its inverse. */
-double erfinv(double x) {
-    double a = fabs(x), pi = 3.14159265358979323846;
-    if (!(a < 1)) return a == 1 ? copysign(INFINITY, x) : NAN;
-    double rest = 1 - a, half = 2 / (pi * 0.147) + 0.5 * log(rest * (1 + a));
-    double y = sqrt(sqrt(half * half - log(rest * (1 + a)) / 0.147) - half);
-    for (int step = 0; step < 3; step++) {
-        double error = a > 0.5 ? rest - erfc(y) : (1 - erfc(y)) - a;    /* erf(y) - a, without cancellation */
-        double slope = 2 / sqrt(pi) * exp(-y * y);
-        y -= error / (slope + y * error);
-    }
-    return copysign(y, x);
-}
-
 /* psi(x) = psi(x + 1) - 1/x up to 10, then the asymptotic series; negative x by reflection.
    Source: Abramowitz and Stegun 1964, 6.3.5, 6.3.7 and 6.3.18. */
 double digamma(double x) {
@@ -310,21 +295,6 @@ double zeta(double x, double y) {
     if (x < 1e4) return zeta_sum(x, y);
     return y > 0 ? pow(y, -x) : pow(y - floor(y), -x) + pow(y - ceil(y), -x);
 }
-
-/* One atan for three functions: t + t * (a polynomial in t * t), fitted by least squares to 1.6e-8, with t = |x| or
-   1 / |x|; 2 ULP. */
-float atan_float32(float x) {
-    float a = fabsf(x), t = a > 1 ? (float)1 / a : a, s = t * t;
-    float p = (((0.0028498520f * s - 0.016068479f) * s + 0.042691275f) * s - 0.075042740f) * s;
-    p = (((p + 0.10640924f) * s - 0.14203642f) * s + 0.19992620f) * s - 0.33333072f;
-    t = t + t * (s * p);
-    t = a > 1 ? 1.57079637f - (t + 4.3711388e-8f) : t;  /* pi / 2 in two parts */
-    return copysignf(t, x);
-}
-
-float asin_float32(float x) { return atan_float32(x / sqrtf((1.0f - x) * (1.0f + x))); }
-
-float acos_float32(float x) { return 2.0f * atan_float32(sqrtf((1.0f - x) / (1.0f + x))); }
 
 /* sin(pi x) / (pi x). What x is beyond a whole number is exact, so the sine is too, however large x is. */
 T sinc#(T x) {
@@ -387,8 +357,8 @@ T complex_silu_backward#(T grad, T x) {
 }
 
 T complex_sgn#(T x) {
-    R size = cabs@(x);
-    return size == 0 ? (T)0 : x / size;
+    R re = creal@(x), im = cimag@(x), size = tl_hypot@(re, im);
+    return tl_complex@(size == 0 ? (R)0 : re / size, size == 0 ? (R)0 : im / size);
 }
 
 /* sin(x) / x, a series where x is small. Source: DLMF 10.49.3. */

@@ -20,7 +20,7 @@ cdef extern from "signs_loops.h":           # made from the expressions below: _
 cdef Op ABS = Op("abs(Tensor x) -> Tensor", dtype="real",
                  scalar={"floating": "fabs@(x)",
                          "integer": "x < 0 ? -x : x",
-                         "complex": "cabs@(x)"},
+                         "complex": "tl_hypot@(creal@(x), cimag@(x))"},
                  exact_out=True, takes_float8=True)
 
 @ABS.derivative("x")

@@ -80,7 +80,7 @@ def ndtr(TensorBase input not None, *, out=None):
 
 
 # ---------------------------------------------------------------- erfinv
-cdef Op ERFINV = Op("erfinv(Tensor x) -> Tensor", dtype="floating", scalar="(T)erfinv(x)",
+cdef Op ERFINV = Op("erfinv(Tensor x) -> Tensor", dtype="floating", scalar="tl_erfinv@(x)",
                     grain=GRAIN)
 
 @ERFINV.derivative("x")

@@ -89,8 +89,7 @@ tan_ = inplace_function(TAN, tan)
 
 # ---------------------------------------------------------------- asin
 cdef Op ASIN = Op("asin(Tensor x) -> Tensor", dtype="floating",
-                  scalar={"float32": "asin_float32(x)",
-                          "floating": "asin(x)",
+                  scalar={"floating": "tl_asin@(x)",
                           "complex": "casin@(x)"},
                   grain=GRAIN)
 
@@ -112,8 +111,7 @@ asin_ = inplace_function(ASIN, asin)
 
 # ---------------------------------------------------------------- acos
 cdef Op ACOS = Op("acos(Tensor x) -> Tensor", dtype="floating",
-                  scalar={"float32": "acos_float32(x)",
-                          "floating": "acos(x)",
+                  scalar={"floating": "tl_acos@(x)",
                           "complex": "cacos@(x)"},
                   grain=GRAIN)
 
@@ -135,8 +133,7 @@ acos_ = inplace_function(ACOS, acos)
 
 # ---------------------------------------------------------------- atan
 cdef Op ATAN = Op("atan(Tensor x) -> Tensor", dtype="floating",
-                  scalar={"float32": "atan_float32(x)",
-                          "floating": "atan(x)",
+                  scalar={"floating": "tl_atan@(x)",
                           "complex": "catan@(x)"},
                   grain=GRAIN)
 
@@ -158,7 +155,7 @@ atan_ = inplace_function(ATAN, atan)
 
 # ---------------------------------------------------------------- atan2
 cdef Op ATAN2 = Op("atan2(Tensor y, Tensor x) -> Tensor", dtype="floating",
-                   scalar="atan2@(y, x)", grain=GRAIN, public={"y": "self", "x": "other"})
+                   scalar="tl_atan2@(y, x)", grain=GRAIN, public={"y": "self", "x": "other"})
 
 @ATAN2.derivative("y")
 def atan2_derivative_y(grad, y, x):
@@ -187,7 +184,7 @@ atan2_ = inplace_function(ATAN2, atan2, tensors_only=True)
 
 # ---------------------------------------------------------------- hypot
 cdef Op HYPOT = Op("hypot(Tensor x, Tensor y) -> Tensor", dtype="promote",
-                   scalar={"floating": "hypot@(x, y)"}, grain=GRAIN)
+                   scalar={"floating": "tl_hypot@(x, y)"}, grain=GRAIN)
 
 @HYPOT.derivative("x")
 def hypot_derivative_x(grad, x, out):
