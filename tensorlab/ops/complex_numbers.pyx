@@ -3,6 +3,8 @@
 The parts are views of the same memory, of every second of its real numbers (complex_views.pyx).
 """
 from cpython.object cimport PyObject
+from libc.stdint cimport uint16_t, uint32_t, uint64_t
+
 from tensorlab._core.dispatch.autocast cimport in_float32
 from tensorlab._core.dispatch.dispatch cimport run_tuple, run_unary
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
@@ -12,9 +14,10 @@ from tensorlab._core.dtypes cimport (
     COMPLEX, FLOAT16, FLOAT32, FLOAT64, complex_dtype, dtype_object, is_in, item_size
 )
 from tensorlab._core.graph.graph cimport set_strided_reading
-from tensorlab._core.layout cimport MAX_NDIM, dense_strides, ssize
+from tensorlab._core.layout cimport MAX_NDIM, dense_strides, is_dense, ssize
 from tensorlab._core.loops.iterator cimport copy_into
-from tensorlab._core.tensor cimport TensorBase, alias_as, parts_of, result_beside
+from tensorlab._core.loops.parallel cimport share_work
+from tensorlab._core.tensor cimport TensorBase, alias_as, memory_of, parts_of, result_beside
 
 from tensorlab.errors import DTypeError, UnsupportedDType
 from tensorlab.ops.complex_views import view_as_complex, view_as_real
@@ -26,6 +29,14 @@ from tensorlab.ops.strided import as_strided
 
 cdef extern from "complex_numbers_loops.h":     # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
+
+cdef enum:
+    GRAIN = 32768               # numbers that make a thread worth starting
+
+ctypedef fused bits:            # a part of a complex number is copied as what it takes in memory
+    uint16_t
+    uint32_t
+    uint64_t
 
 
 # ---------------------------------------------------------------- views, replayed
@@ -187,7 +198,7 @@ cdef Op ANGLE = Op("angle(Tensor x) -> Tensor", dtype="floating",
 ANGLE.derivative("x")(zero_gradient)
 
 cdef Op ANGLE_OF_COMPLEX = Op("angle_of_complex(Tensor x) -> Tensor", aten=None, dtype="real", node="AngleBackward0",
-                              scalar={"complex": "atan2@(cimag@(x), creal@(x))"})
+                              scalar={"complex": "tl_atan2@(cimag@(x), creal@(x))"})
 
 @ANGLE_OF_COMPLEX.derivative("x")
 def angle_of_complex_derivative(grad, x):
@@ -237,14 +248,55 @@ def complex_infer(TensorBase x, TensorBase y):
     dense_strides(ndim, sizes, count, given, strides)
     return result_beside(x, complex_dtype(x.dtype_), ndim, sizes, strides)
 
+cdef struct Pairs:
+    char* out
+    const char* x
+    const char* y
+
+cdef void interleave(Pairs* pairs, ssize begin, ssize end, bits* type_only) noexcept nogil:
+    """out = x[0], y[0], x[1], y[1], ..."""
+    cdef bits* out = <bits*>pairs.out
+    cdef const bits* x = <const bits*>pairs.x
+    cdef const bits* y = <const bits*>pairs.y
+    cdef ssize i
+    for i in range(begin, end):
+        out[2 * i] = x[i]
+        out[2 * i + 1] = y[i]
+
+cdef void interleave_2(void* context, ssize begin, ssize end) noexcept nogil:
+    interleave[uint16_t](<Pairs*>context, begin, end, NULL)
+
+cdef void interleave_4(void* context, ssize begin, ssize end) noexcept nogil:
+    interleave[uint32_t](<Pairs*>context, begin, end, NULL)
+
+cdef void interleave_8(void* context, ssize begin, ssize end) noexcept nogil:
+    interleave[uint64_t](<Pairs*>context, begin, end, NULL)
+
+cdef bint is_as(TensorBase x, TensorBase out) noexcept:
+    """Do the elements of x lie one after the other, in the order of out's?"""
+    return (x.ndim_ == out.ndim_ and same_numbers(x.ndim_, x.sizes, out.sizes)
+            and same_numbers(x.ndim_, x.strides, out.strides) and is_dense(x.ndim_, x.sizes, x.strides))
+
 @COMPLEX_OF.kernel
 def complex_kernel(TensorBase out, TensorBase x, TensorBase y):
+    cdef Pairs pairs
+    cdef int size = item_size[x.dtype_]
+    if not (is_as(x, out) and is_as(y, out)):
+        write_parts(out, x, y)
+        return
+    pairs.out, pairs.x, pairs.y = memory_of(out), memory_of(x), memory_of(y)
+    share_work(interleave_2 if size == 2 else interleave_4 if size == 4 else interleave_8, &pairs, out.numel_, out.numel_,
+               GRAIN)
+
+cdef int write_parts(TensorBase out, TensorBase x, TensorBase y) except -1:
+    """One part after the other, in any order of elements."""
     cdef TensorBase parts = parts_of(out), part
     cdef int k, width = item_size[parts.dtype_]
     for k in range(2):
         part = alias_as(parts, out.ndim_, parts.sizes, parts.strides, parts.data_ + k * width)
         part.dtype_ = parts.dtype_
         copy_into(part, x if k == 0 else y)
+    return 0
 
 def complex_of(TensorBase real not None, TensorBase imag not None, *, out=None):
     """complex(real, imag, *, out=None)
