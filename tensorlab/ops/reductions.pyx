@@ -18,18 +18,19 @@ from tensorlab.ops.reduction_iterator cimport (
     MAX_TOTALS, Reducer, finalize_loop, fold_loop, read_dims, reduced_count,
     reduced_result, run_reduction
 )
-from tensorlab.ops.inner_loops cimport pairwise_sum, total
+from tensorlab.ops.inner_loops cimport fold_to_few, pairwise_sum, total
 
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
 
 cdef enum:
     LANES = 64
+    FEW_LANES = 16
     FEW = 16                    # shorter rows are summed side by side,
     GROUP = 8                   # this many at a time
     SHORT = 512                 # elements up to which a row is summed in PyTorch's order,
     REGISTER = 8                # floats in a register; it takes half as many doubles
     SMALL = 64                  # and columns up to which a few rows are
-    PAIR_LANES = 64             # of two columns that lie side by side
+    MOST_PAIRS = 4096           # rows of two columns that are summed at once
 
 
 cdef void set_reducer(Reducer* reducer, int dtype, void* rows, void* columns, const void* start, void* merge=NULL) noexcept:
@@ -151,31 +152,37 @@ cdef void sum_few_columns(total* totals, total* x, ssize m, ssize row_stride, ss
         totals[j] += sum_column(x + j, m, row_stride)
 
 cdef void sum_pairs(total* totals, total* x, ssize m) noexcept nogil:
-    """Two columns side by side, as of complex numbers: lanes in turn belong to one and to the other."""
-    cdef total[PAIR_LANES] lane
+    """Two columns side by side, as of complex numbers: even lanes belong to one, odd ones to the other."""
+    cdef total[LANES] lane
+    cdef total[FEW_LANES] few
     cdef ssize i = 0, count = 2 * m
     cdef int k
-    for k in range(PAIR_LANES):
+    for k in range(LANES):
         lane[k] = 0
-    while i + PAIR_LANES <= count:
-        for k in range(PAIR_LANES):
+    while i + LANES <= count:
+        for k in range(LANES):
             lane[k] += x[i + k]
-        i += PAIR_LANES
+        i += LANES
+    fold_to_few(few, lane)
     while i < count:
-        lane[i % 2] += x[i]
+        few[i % 2] += x[i]
         i += 1
-    for k in range(PAIR_LANES):
-        totals[k % 2] += lane[k]
+    for k in range(8):
+        few[k] += few[k + 8]
+    for k in range(4):
+        few[k] += few[k + 4]
+    totals[0] += few[0] + few[2]
+    totals[1] += few[1] + few[3]
 
 cdef void sum_columns(total* totals, total* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     """Four rows at a time, so that the totals are read and written a quarter as often."""
     cdef ssize i = 0, j
     cdef total* row
+    if n == 2 and row_stride == 2 and LANES <= m <= MOST_PAIRS:
+        sum_pairs(totals, x, m)
+        return
     if m >= 512:
         sum_column_halves(totals, x, m, row_stride, n)
-        return
-    if n == 2 and row_stride == 2 and m >= PAIR_LANES:
-        sum_pairs(totals, x, m)
         return
     if m < FEW and n <= SMALL:
         sum_few_columns(totals, x, m, row_stride, n)
@@ -254,7 +261,8 @@ cdef int sum_to(TensorBase out, TensorBase x, unsigned int mask, finalize_loop f
     if is_in(out.dtype_, COMPLEX):                          # the parts are summed side by side
         if x.ndim_ == 0:
             return copy_into(out, x)
-        return sum_to(parts_of(out), parts_of(copy_as(x, out.dtype_)), mask, finalize, parameter)
+        x = x if x.dtype_ == out.dtype_ else copy_as(x, out.dtype_)
+        return sum_to(parts_of(out), parts_of(x), mask, finalize, parameter)
     return run_reduction(&count_reducer if compute == INT64 and x.dtype_ == BOOL else &sum_reducers[compute], out, x, mask,
                          None, finalize, parameter)
 

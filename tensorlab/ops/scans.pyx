@@ -128,7 +128,8 @@ def cumsum_kernel(TensorBase out, TensorBase x, dim, dtype):
     if is_in(out.dtype_, COMPLEX):                      # the parts side by side
         if x.ndim_ == 0:
             return copy_into(out, x)
-        x, out, kernel = parts_of(copy_as(x, out.dtype_)), parts_of(out), real_dtype(kernel)
+        x = x if x.dtype_ == out.dtype_ else copy_as(x, out.dtype_)
+        x, out, kernel = parts_of(x), parts_of(out), real_dtype(kernel)
     scan(x, out, d, kernel, cumsum_loops[kernel], cumsum_strips[kernel])
 
 cdef Op CUMSUM_ = inplace_op(CUMSUM)

@@ -270,3 +270,32 @@ def test_running_logarithms_of_complex_sums():
     x = tensorlab.randn(2, 4, dtype=tensorlab.complex128, requires_grad=True)
     assert tensorlab.autograd.gradcheck(lambda x: x.logcumsumexp(1), (x,))
     assert tensorlab.autograd.gradgradcheck(lambda x: x.logcumsumexp(1), (x,))
+
+
+@pytest.mark.parametrize("count", [1, 31, 32, 63, 64, 65, 511, 512, 4097, 9001])
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_sums_of_any_length_keep_the_parts_apart(dtype, count):
+    x = (np.arange(count) % 7 + 1j * (np.arange(count) % 5 - 9)).astype(dtype)
+    stack = np.stack([x, -x, 2 * x])
+    assert tensorlab.from_numpy(x).sum().item() == x.sum()
+    assert tensorlab.from_numpy(stack).sum(1).tolist() == stack.sum(1).tolist()
+    assert tensorlab.from_numpy(stack.T.copy()).sum(0).tolist() == stack.sum(1).tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("arrange", ["alike", "transposed", "different", "gaps", "broadcast"])
+def test_a_complex_number_has_its_parts_however_these_lie_in_memory(arrange, dtype):
+    real = tensorlab.arange(70_000).remainder(97).reshape(350, 200).to(getattr(tensorlab, dtype))
+    imag = -2 * real - 1
+    if arrange == "transposed":
+        real, imag = real.T, imag.T
+    if arrange == "different":
+        imag = imag.T.contiguous().T
+    if arrange == "gaps":
+        real, imag = real[:, ::2], imag[:, ::2]
+    if arrange == "broadcast":
+        imag = imag[0]
+    z = tensorlab.complex(real, imag)
+    parts = tensorlab.view_as_real(z)
+    assert tensorlab.equal(parts[..., 0], real)
+    assert tensorlab.equal(parts[..., 1], imag.expand(real.shape))
