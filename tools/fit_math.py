@@ -1,4 +1,4 @@
-"""Find the coefficients of tensorlab/_core/loops/tl_math.h by the Remez exchange.
+"""Find the coefficients of tl_math.h and bessel_float32.h by the Remez exchange.
 
     python tools/fit_math.py [NAME ...]
 
@@ -167,6 +167,25 @@ def erfinv_near(w):
     return erfinv_quotient(mp.sqrt(w))
 
 
+def bessel_series(order):
+    """I(x) / x**order as a function of x * x."""
+    limit = mp.mpf(1) / 2**order
+    return of_root(lambda x: mp.besseli(order, x) / x**order, limit)
+
+
+def bessel_tail(order):
+    """exp(-x) sqrt(x) I(x) as a function of 1 / x."""
+
+    def tail(u):
+        return mp.besseli(order, 1 / u) * mp.exp(-1 / u) / mp.sqrt(u)
+
+    return tail
+
+
+def relative(function):
+    return lambda x: 1 / function(x)
+
+
 erf_limit = 2 / mp.sqrt(mp.pi) - 1
 erf_target = limited(erf_root_target, erf_limit)
 FITS = {
@@ -198,6 +217,10 @@ FITS = {
     "erfinv, near": erfinv_fit(DOUBLE, "1.5", 0, "6.2501", 22, erfinv_near),
     "erfinv, far": erfinv_fit(DOUBLE, "3.25", "2.4999", "4.0001", 18),
     "erfinv, end": erfinv_fit(DOUBLE, 5, "3.9999", "6.01", 16),
+    "i0f": (FLOAT, bessel_series(0), relative(bessel_series(0)), 0, 64, 9),
+    "i1f": (FLOAT, bessel_series(1), relative(bessel_series(1)), 0, 64, 9),
+    "i0f, tail": (FLOAT, bessel_tail(0), relative(bessel_tail(0)), "2e-4", "0.125", 6),
+    "i1f, tail": (FLOAT, bessel_tail(1), relative(bessel_tail(1)), "2e-4", "0.125", 6),
 }  # fmt: skip
 
 

@@ -64,6 +64,21 @@ def test_float32_is_within_four_places_of_float64(name):
     assert_within_four_places(getattr(special, name), floats())
 
 
+@pytest.mark.parametrize(("name", "limit"), [("i0", 3.6), ("i1", 3.6), ("i0e", 2.4), ("i1e", 3.0)])
+def test_bessel_functions_of_float32_are_within_the_stated_limit(name, limit):
+    """With both sides of 8, where the formula changes, and of 92, beyond which i0 is infinite."""
+    ends = np.float32([8, np.nextafter(np.float32(8), np.float32(9)), 91.9, 92, 92.1, 1e30, INF])
+    wide = np.random.default_rng(3).uniform(-95, 95, 400_000).astype(np.float32)
+    x = np.concatenate([ends, -ends, wide, wide / 10])
+    with np.errstate(all="ignore"):
+        exact = getattr(scipy.special, name)(x.astype(np.float64))
+        error, lost = error_in_places(
+            getattr(special, name)(tensorlab.from_numpy(x)).numpy(), exact
+        )
+    assert error <= limit
+    assert not lost.any()
+
+
 @pytest.mark.parametrize("name", OF_TWO)
 def test_float32_of_two_numbers_is_within_four_places_of_float64(name):
     assert_within_four_places(getattr(special, name), *pairs(name))

@@ -1,7 +1,8 @@
 """Bessel functions and Airy's function: those of the first and second kind, the modified ones, and the modified ones scaled.
 
-A modified function grows or falls as exp(x) does; scaled, it is multiplied by what undoes that. All but `spherical_bessel_j0`
-come from SciPy (scipy_functions.pyx). Those that PyTorch does not differentiate have no derivative here, either.
+A modified function grows or falls as exp(x) does; scaled, it is multiplied by what undoes that. All but `spherical_bessel_j0`,
+and i0, i0e, i1 and i1e of float32, come from SciPy (scipy_functions.pyx). Those that PyTorch does not differentiate have
+no derivative here, either.
 """
 from tensorlab._core.dispatch.dispatch cimport run_unary
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, floating_loops, set_loops
@@ -11,6 +12,12 @@ from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pointwise.scipy_functions cimport Borrowed, address_of, apply_to_one
 
 from tensorlab.ops.pointwise.common import inplace_function
+
+cdef extern from "bessel_float32.h" nogil:
+    float tl_i0(float)
+    float tl_i0e(float)
+    float tl_i1(float)
+    float tl_i1e(float)
 
 cdef extern from "bessel_loops.h":          # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
@@ -23,7 +30,12 @@ cdef enum:
 cdef Borrowed SCIPY_I0 = Borrowed("i0", NULL)
 
 cdef void i0_loop(real* out, real* x, ssize n) noexcept nogil:
-    apply_to_one(out, x, n, &SCIPY_I0)
+    cdef ssize i
+    if real is float:
+        for i in range(n):
+            out[i] = tl_i0(x[i])
+    else:
+        apply_to_one(out, x, n, &SCIPY_I0)
 
 cdef Op I0 = Op("i0(Tensor x) -> Tensor", dtype="floating",
                 grain=GRAIN)
@@ -49,7 +61,12 @@ i0_ = inplace_function(I0, i0)
 cdef Borrowed SCIPY_I1 = Borrowed("i1", NULL)
 
 cdef void i1_loop(real* out, real* x, ssize n) noexcept nogil:
-    apply_to_one(out, x, n, &SCIPY_I1)
+    cdef ssize i
+    if real is float:
+        for i in range(n):
+            out[i] = tl_i1(x[i])
+    else:
+        apply_to_one(out, x, n, &SCIPY_I1)
 
 cdef Op I1 = Op("i1(Tensor x) -> Tensor", aten="special_i1", dtype="floating",
                 grain=GRAIN, node="SpecialI1Backward0")
@@ -78,7 +95,12 @@ def i1(TensorBase input not None, *, out=None):
 cdef Borrowed SCIPY_I0E = Borrowed("i0e", NULL)
 
 cdef void i0e_loop(real* out, real* x, ssize n) noexcept nogil:
-    apply_to_one(out, x, n, &SCIPY_I0E)
+    cdef ssize i
+    if real is float:
+        for i in range(n):
+            out[i] = tl_i0e(x[i])
+    else:
+        apply_to_one(out, x, n, &SCIPY_I0E)
 
 cdef Op I0E = Op("i0e(Tensor x) -> Tensor", aten="special_i0e", dtype="floating",
                  grain=GRAIN, node="SpecialI0EBackward0")
@@ -102,7 +124,12 @@ def i0e(TensorBase input not None, *, out=None):
 cdef Borrowed SCIPY_I1E = Borrowed("i1e", NULL)
 
 cdef void i1e_loop(real* out, real* x, ssize n) noexcept nogil:
-    apply_to_one(out, x, n, &SCIPY_I1E)
+    cdef ssize i
+    if real is float:
+        for i in range(n):
+            out[i] = tl_i1e(x[i])
+    else:
+        apply_to_one(out, x, n, &SCIPY_I1E)
 
 cdef Op I1E = Op("i1e(Tensor x) -> Tensor", aten="special_i1e", dtype="floating",
                  grain=GRAIN, node="SpecialI1EBackward0")
@@ -203,14 +230,9 @@ def bessel_y1(TensorBase input not None, *, out=None):
 
 
 # ---------------------------------------------------------------- modified_bessel_i0
-cdef Borrowed SCIPY_MODIFIED_BESSEL_I0 = Borrowed("i0", NULL)
-
-cdef void modified_bessel_i0_loop(real* out, real* x, ssize n) noexcept nogil:
-    apply_to_one(out, x, n, &SCIPY_MODIFIED_BESSEL_I0)
-
 cdef Op MODIFIED_BESSEL_I0 = Op("modified_bessel_i0(Tensor x) -> Tensor", aten="special_modified_bessel_i0", dtype="floating",
                                 grain=GRAIN)
-floating_loops(MODIFIED_BESSEL_I0, &modified_bessel_i0_loop[float], &modified_bessel_i0_loop[double])
+floating_loops(MODIFIED_BESSEL_I0, &i0_loop[float], &i0_loop[double])
 
 def modified_bessel_i0(TensorBase input not None, *, out=None):
     """Modified Bessel function of the first kind, of order 0: `i0` without a derivative.
@@ -223,14 +245,9 @@ def modified_bessel_i0(TensorBase input not None, *, out=None):
 
 
 # ---------------------------------------------------------------- modified_bessel_i1
-cdef Borrowed SCIPY_MODIFIED_BESSEL_I1 = Borrowed("i1", NULL)
-
-cdef void modified_bessel_i1_loop(real* out, real* x, ssize n) noexcept nogil:
-    apply_to_one(out, x, n, &SCIPY_MODIFIED_BESSEL_I1)
-
 cdef Op MODIFIED_BESSEL_I1 = Op("modified_bessel_i1(Tensor x) -> Tensor", aten="special_modified_bessel_i1", dtype="floating",
                                 grain=GRAIN)
-floating_loops(MODIFIED_BESSEL_I1, &modified_bessel_i1_loop[float], &modified_bessel_i1_loop[double])
+floating_loops(MODIFIED_BESSEL_I1, &i1_loop[float], &i1_loop[double])
 
 def modified_bessel_i1(TensorBase input not None, *, out=None):
     """Modified Bessel function of the first kind, of order 1: `i1` without a derivative.
