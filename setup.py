@@ -122,6 +122,7 @@ HOT_MODULES = (
     "tensorlab.ops.linalg.distances",
     "tensorlab.ops.linalg.product_loops",
     "tensorlab.ops.linalg.small_matrices",
+    "tensorlab.ops.linalg.small_reflections",
     "tensorlab.ops.sparse.products",
     "tensorlab.ops.losses",
     "tensorlab.ops.normalization",

@@ -357,3 +357,33 @@ def test_pivots_that_are_too_few_are_refused():
     """PyTorch reads what lies behind them."""
     with pytest.raises(ShapeError, match="lu_unpack: LU_pivots has shape"):
         tensorlab.lu_unpack(tensorlab.eye(3), tensorlab.tensor([3, 2], dtype=tensorlab.int32))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "shape", [(1, 1), (3, 3), (8, 8), (16, 16), (24, 24), (7, 2), (2, 7), (32, 8)]
+)
+def test_many_small_matrices_have_the_reflections_that_each_has_alone(shape, dtype):
+    rng = np.random.default_rng(sum(shape))
+    x = rng.standard_normal((19, *shape)).astype(dtype)
+    x[3] = 0
+    x[4] = np.eye(*shape)
+    x[5] *= dtype(1e-20)
+    x[6] *= dtype(1e25)
+    x[7, :, -1] = 0
+    x[8, 0, 0] = np.inf
+    x[9, -1, -1] = np.nan
+    x[10, 1:] = 0
+    stack, digits = tensorlab.from_numpy(x), 40 * np.finfo(dtype).eps
+    for matrices in (stack, stack.mT.contiguous().mT):
+        together = (*tensorlab.geqrf(matrices), *tensorlab.linalg.qr(matrices, mode="complete"))
+        for i in range(19):
+            one = matrices[i]
+            alone = (*tensorlab.geqrf(one), *tensorlab.linalg.qr(one, mode="complete"))
+            for many, single in zip(together, alone, strict=True):
+                finite = single.isfinite()
+                assert tensorlab.equal(many[i].isfinite(), finite)
+                size = max(1e-30, single[finite].abs().max().item() if finite.any() else 0)
+                np.testing.assert_allclose(
+                    many[i][finite].numpy(), single[finite].numpy(), rtol=0, atol=digits * size
+                )

@@ -18,6 +18,7 @@ from tensorlab.ops.linalg.matrix_batches cimport (
     Job, add_matrices, batch_beside, check_alike, check_matrix, columns_copy, columns_for,
     matrices_beside, matrix_at, plain_for, run_job, start_job
 )
+from tensorlab.ops.linalg.small_reflections cimport multiply_in_lanes, reflect_in_lanes
 
 from tensorlab import return_types
 from tensorlab.errors import GradientError, ShapeError
@@ -33,6 +34,9 @@ cdef enum:
 # ---------------------------------------------------------------- geqrf
 cdef void reflect_matrices(void* context, ssize begin, ssize end) noexcept nogil:
     """R and reflections of each, in place. Tensors: A, tau."""
+    reflect_in_lanes(reflect_by_lapack, <Job*>context, begin, end)
+
+cdef void reflect_by_lapack(void* context, ssize begin, ssize end) noexcept nogil:
     cdef Job* job = <Job*>context
     cdef geqrf_function geqrf = <geqrf_function>lapack[GEQRF][job.column]
     cdef int ld = max(1, job.m), lwork = max(1, job.n) * PANEL, info
@@ -98,6 +102,9 @@ def geqrf(TensorBase input not None, *, out=None):
 # ---------------------------------------------------------------- householder_product
 cdef void multiply_reflections(void* context, ssize begin, ssize end) noexcept nogil:
     """The first n columns of Q, over the k reflections. Tensors: reflections, tau."""
+    multiply_in_lanes(multiply_by_lapack, <Job*>context, begin, end)
+
+cdef void multiply_by_lapack(void* context, ssize begin, ssize end) noexcept nogil:
     cdef Job* job = <Job*>context
     cdef orgqr_function orgqr = <orgqr_function>lapack[ORGQR][job.column]
     cdef int ld = max(1, job.m), lwork = max(1, job.n) * PANEL, info

@@ -33,11 +33,18 @@ cdef enum:
 
 cdef void in_lanes(lanes_function function, range_body rest, Job* job, ssize begin, ssize end) noexcept nogil:
     """Let the function work on real square matrices that are small and many, and `rest`, which calls LAPACK, on all others."""
-    cdef ssize side = max(job.n, job.k), first = begin, count, width = sizeof(floats) // job.size, slot
+    cdef ssize side = max(job.n, job.k)
+    cdef bint is_small = 1 <= job.n <= LARGEST and job.m == job.n and side <= 2 * LARGEST
+    in_lanes_with(function, rest, job, begin, end, 2 * job.n * side + 4 * side if is_small else 0)
+
+
+cdef void in_lanes_with(lanes_function function, range_body rest, Job* job, ssize begin, ssize end, ssize vectors) noexcept nogil:
+    """The same for matrices of any shape: the function needs memory for so many vectors; 0 says that they aren't small."""
+    cdef ssize first = begin, count, width = sizeof(floats) // job.size, slot
     cdef char* memory = NULL
     cdef unsigned int left_out
-    if job.column < C and end - begin >= FEW and 1 <= job.n <= LARGEST and job.m == job.n and side <= 2 * LARGEST:
-        memory = <char*>malloc((2 * job.n * side + 4 * side) * sizeof(floats) + 64)
+    if job.column < C and end - begin >= FEW and vectors > 0:
+        memory = <char*>malloc(vectors * sizeof(floats) + 64)
     if memory == NULL:
         rest(job, begin, end)
         return
