@@ -33,13 +33,15 @@ from tensorlab._core.dtypes cimport (
     COMPLEX, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT8, INT16, INT32, UINT8, complex64,
     complex128, is_in, item_size, kernel_dtype
 )
-from tensorlab._core.layout cimport MAX_NDIM, ssize
+from tensorlab._core.layout cimport MAX_NDIM, contiguous_strides, ssize
 from tensorlab._core.loops.iterator cimport copy_into, put_back
 from tensorlab._core.loops.loop_nest cimport (
     IndexCounter, count_along, next_index, skip_indices, start_counter, start_like
 )
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for, thread_count
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, memory_of
+from tensorlab._core.tensor cimport (
+    TensorBase, alias_as, empty_beside, empty_strided_beside, memory_of
+)
 from tensorlab.ops.linalg.blas_library cimport (
     cgemm, cgemv, ddot, dgemm, dgemv, gemm_function, gemv_function, hold_blas, load_blas,
     release_blas, sdot, sgemm, sgemv, zgemm, zgemv
@@ -268,9 +270,13 @@ cdef int multiply(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, do
 
 # ---------------------------------------------------------------- many products
 cdef TensorBase operand_for_blas(TensorBase x, int dtype):
-    """x in the type that is computed in, copied only if neither its rows nor its columns are next to each other."""
+    """x in the type that is computed in, copied only if neither its rows nor its columns are next to each other.
+
+    Another type alone leaves columns that lie so where they are, as those of a weight that is transposed: a copy in the order
+    of rows would take as long as a product with 64 rows.
+    """
     cdef Matrix matrix
-    cdef ssize[MAX_NDIM] sizes
+    cdef ssize[MAX_NDIM] sizes, strides
     cdef TensorBase out
     cdef int i
     set_matrix(&matrix, x, False)
@@ -278,7 +284,10 @@ cdef TensorBase operand_for_blas(TensorBase x, int dtype):
         return x
     for i in range(x.ndim_):                            # what is broadcast over the batch is copied once
         sizes[i] = 1 if i < x.ndim_ - 2 and x.strides[i] == 0 else x.sizes[i]
-    out = empty_beside(x, dtype, x.ndim_, sizes)
+    contiguous_strides(x.ndim_, sizes, strides)
+    if fits_blas(&matrix) and not has_plain_rows(&matrix):
+        strides[x.ndim_ - 2], strides[x.ndim_ - 1] = 1, max(<ssize>1, sizes[x.ndim_ - 2])
+    out = empty_strided_beside(x, dtype, x.ndim_, sizes, strides)
     if same_sizes(x, sizes):
         copy_into(out, x)
         return out
