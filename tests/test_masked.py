@@ -225,6 +225,9 @@ BAD = {
     "bools under a mask": lambda T: T.masked.amax(
         T.tensor([True, False]), mask=T.tensor([True, False])
     ),
+    "the smallest of bools under a mask": lambda T: T.masked.amin(
+        T.tensor([True, False]), mask=T.tensor([True, False])
+    ),
     "a dimension that is a fraction": lambda T: T.masked.sum(T.ones(3), 0.5),
     "a dimension that is a word": lambda T: T.masked.cumsum(T.ones(3), "a"),
 }

@@ -88,7 +88,7 @@ def sparse_coo_tensor(
     indices = as_index(indices, where, "indices").to(int64)
     values = as_tensor(values, dtype=dtype, device=device)
     if values.dim() == 0 and indices.dim() == 2:
-        values = values.expand(indices.shape[1])
+        values = values.expand(1)  # of one element, as in PyTorch
     if size is None:
         checks.check_coo(where, indices, values, None)
         if indices.shape[1] == 0:

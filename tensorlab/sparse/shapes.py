@@ -2,7 +2,6 @@
 
 import math
 
-from tensorlab._tensor import Tensor
 from tensorlab.ops.joining import cat as join
 from tensorlab.ops.ranges import arange
 from tensorlab.sparse import forms
@@ -326,11 +325,6 @@ def getitem(func, x, index=()):
                 if not isinstance(result, SparseTensor)
                 else select(func, result, dim, one)
             )
-        elif isinstance(one, (Tensor, list)):
-            result = index_select(
-                func, result, dim, one if isinstance(one, Tensor) else arange(0).new_tensor(one)
-            )
-            dim += 1
         else:
             raise IndexError(f"a sparse tensor can't be indexed with {one!r}")
     return result

@@ -315,3 +315,17 @@ def test_what_has_no_one_number():
         x.stride()
     with pytest.raises(NotImplementedError, match="cumsum: there is no such function for nested"):
         x.cumsum(1)
+
+
+@pytest.mark.parametrize("kind", ["a list", "a batch", "a nested tensor"])
+def test_as_nested_tensor_converts(kind):
+    parts = [tensorlab.ones(2, 3), tensorlab.zeros(2, 3)]
+    given = {
+        "a list": parts,
+        "a batch": tensorlab.stack(parts),
+        "a nested tensor": tensorlab.nested.nested_tensor(parts, layout=tensorlab.jagged),
+    }[kind]
+    for dtype in (tensorlab.float64, tensorlab.float32, None):
+        made = tensorlab.nested.as_nested_tensor(given, dtype=dtype)
+        assert made.dtype is (dtype or tensorlab.float32)
+        assert [row.tolist() for row in made.unbind()] == [part.tolist() for part in parts]

@@ -299,3 +299,55 @@ def test_a_complex_number_has_its_parts_however_these_lie_in_memory(arrange, dty
     parts = tensorlab.view_as_real(z)
     assert tensorlab.equal(parts[..., 0], real)
     assert tensorlab.equal(parts[..., 1], imag.expand(real.shape))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda T: T.ones(9)[1:].view(4, 2), "storage_offset"),
+        (lambda T: T.ones(9).as_strided((3, 2), (3, 1)), "even|divisible"),
+        (lambda T: T.ones(2, 2).t(), "stride"),
+    ],
+)
+def test_numbers_that_do_not_begin_at_every_second_element_are_refused(make, message):
+    for package in (tensorlab, torch):
+        with pytest.raises(RuntimeError, match=message):
+            package.view_as_complex(make(package))
+
+
+def test_no_tensor_is_stored_as_its_conjugate_or_its_negative():
+    z = tensorlab.tensor([1 + 2j])
+    for x in (z, z.conj(), z.mH if z.dim() > 1 else z.conj().imag, -z):
+        assert (x.is_conj(), x.is_neg()) == (False, False)
+        assert (tensorlab.is_conj(x), tensorlab.is_neg(x)) == (False, False)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"win_length": 5},
+        {"win_length": 3, "hop_length": 2},
+        {"win_length": 12, "normalized": True},
+    ],
+)
+def test_frames_of_a_signal_are_those_of_pytorch(options):
+    """With what is a quarter, or all, of n_fft unless given, and shorter windows, padded on both sides."""
+    x = np.random.default_rng(0).standard_normal(40)
+    results = []
+    for package in (tensorlab, torch):
+        signal = package.from_numpy(x)
+        window = package.hann_window(options.get("win_length", 12), dtype=package.float64)
+        for given in (None, window):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # PyTorch's, of a window that is missing
+                made = package.stft(signal, 12, window=given, return_complex=True, **options)
+            results.append(made.resolve_conj().numpy())
+    for ours, theirs in zip(results[:2], results[2:], strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+def test_the_spectrum_of_a_real_signal_must_be_told_its_form():
+    for package in (tensorlab, torch):
+        with pytest.raises(RuntimeError, match="return_complex"):
+            package.stft(package.ones(16), 8, window=package.ones(8))

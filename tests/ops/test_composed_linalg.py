@@ -385,3 +385,31 @@ def test_an_indefinite_factorisation_has_no_derivative_and_says_so():
         tensorlab.linalg.ldl_solve(*tensorlab.linalg.ldl_factor(a.detach()), b).sum(), b
     )
     tensorlab.testing.assert_close(grad, tensorlab.linalg.solve(a.detach(), tensorlab.ones(2, 1)))
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("input", lambda x: tensorlab.logdet(x)),
+        ("b", lambda x: tensorlab.triangular_solve(x, tensorlab.ones(2, 2))),
+        ("A", lambda x: tensorlab.linalg.matrix_power(x, 2)),
+    ],
+)
+def test_what_is_no_matrix_is_called_by_its_name(name, call):
+    with pytest.raises(RuntimeError, match=rf"{name} has shape \(3,\)"):
+        call(tensorlab.ones(3))
+
+
+def test_ldl_factorisations_on_threads_are_those_of_one():
+    x = tensorlab.randn(40, 30, 30)
+    x = x + x.mT
+    before = tensorlab.get_num_threads()
+    try:
+        results = []
+        for threads in (1, 2):
+            tensorlab.set_num_threads(threads)
+            results.append(tensorlab.linalg.ldl_factor(x))
+    finally:
+        tensorlab.set_num_threads(before)
+    assert tensorlab.equal(results[0].LD, results[1].LD)
+    assert tensorlab.equal(results[0].pivots, results[1].pivots)

@@ -189,6 +189,16 @@ def test_bad_input_raises_the_class_of_pytorch_and_names_the_function(name):
         BAD[name](tensorlab)
 
 
+@pytest.mark.parametrize("name", sorted(foreach.FUNCTIONS))
+def test_a_number_in_the_list_is_refused_before_anything_is_written(name):
+    x, lists = tensors(tensorlab), [*tensors(tensorlab), tensorlab.ones(3)]
+    before = visible(x)
+    for others in ((), (2.0,), (lists,), (lists, lists)):
+        with pytest.raises(TypeError):
+            getattr(tensorlab, name)([*x, 2.0], *others)
+    assert visible(x) == before
+
+
 def test_lengths_are_compared_before_anything_is_written():
     x = tensors(tensorlab)
     before = visible(x)

@@ -3,6 +3,8 @@
 import copy
 import io
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -296,7 +298,8 @@ def test_what_a_dense_tensor_answers():
         assert not x.is_sparse
         assert x.to_dense() is x
         assert (x.sparse_dim(), x.dense_dim()) == (0, 2)
-        for name in ("coalesce", "is_coalesced", "indices", "values", "crow_indices", "_nnz"):
+        parts = ("indices", "values", "crow_indices", "col_indices", "ccol_indices", "row_indices")
+        for name in ("coalesce", "is_coalesced", *parts, "_nnz", "_indices", "_values"):
             with pytest.raises(RuntimeError):
                 getattr(x, name)()
 
@@ -361,3 +364,48 @@ def test_spdiags_refuses(message, arguments):
     diagonals, offsets, shape = arguments
     with pytest.raises(RuntimeError, match=message):
         tensorlab.sparse.spdiags(tensorlab.tensor(diagonals), tensorlab.tensor(offsets), shape)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "torch.sparse_coo_tensor((2, 3))",
+        "torch.sparse_coo_tensor([[0, 4, 1], [2, 0, 3]], [1.0, 2.0, 3.0])",
+        "torch.sparse_coo_tensor([[1], [0]], 3.0, (2, 2))",
+        "torch.sparse_coo_tensor([[0, 3]], [[1.0, 2.0], [3.0, 4.0]])",
+        "torch.sparse_csr_tensor([0, 1, 2], [0, 4], [1.0, 2.0])",
+        "torch.sparse_csr_tensor([0, 1, 2], [0, 1], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])",
+        "torch.sparse_csc_tensor([0, 1, 3], [0, 1, 4], [1.0, 2.0, 3.0])",
+        "torch.sparse_bsr_tensor([0, 1, 3], [2, 0, 1], [[[1.0, 2.0]], [[3.0, 4.0]], [[5.0, 6.0]]])",
+        "torch.sparse_bsc_tensor([0, 1, 3], [2, 0, 1], [[[1.0, 2.0]], [[3.0, 4.0]], [[5.0, 6.0]]])",
+    ],
+)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_size_that_is_not_given_is_the_one_that_the_indices_need(code):
+    torch = require_torch()
+    x, expected = (eval(code, {"torch": package}) for package in (tensorlab, torch))
+    assert tuple(x.shape) == tuple(expected.shape)
+    assert (x.sparse_dim(), x.dense_dim()) == (expected.sparse_dim(), expected.dense_dim())
+    assert x.to_dense().tolist() == expected.to_dense().tolist()
+
+
+def test_a_number_is_the_value_of_one_element_only():
+    for package in (tensorlab, require_torch()):
+        with pytest.raises(RuntimeError, match="indices"):
+            package.sparse_coo_tensor([[0, 1], [1, 0]], 3.0, (2, 2))
+
+
+def test_a_negative_index_is_refused_where_the_size_is_to_be_found():
+    with pytest.raises(RuntimeError, match="-1"):
+        tensorlab.sparse_coo_tensor([[0, -1], [1, 0]], [1.0, 2.0])
+
+
+def test_the_first_call_of_a_process_finds_what_makes_sparse_tensors():
+    """`tensorlab.sparse` is imported when it is first needed, which a method of a dense tensor may be."""
+    for code in (
+        "tensorlab.eye(2).to_sparse()",
+        "tensorlab.zeros(2, 2, layout=tensorlab.sparse_csr)",
+    ):
+        program = f"import tensorlab; print({code}.to_dense().shape)"
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        assert done.stdout.strip() == "tensorlab.Size([2, 2])", done.stderr

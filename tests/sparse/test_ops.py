@@ -621,3 +621,32 @@ def test_the_second_derivative_by_the_values_of_a_sparse_tensor():
         return tensorlab.sparse_coo_tensor(index, values, (2, 2)).to_dense().sin()
 
     assert tensorlab.autograd.gradgradcheck(dense, (values,))
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])
+@pytest.mark.parametrize("subscript", ["None", ":, None", "1, None", "None, 1:, None"])
+def test_subscripts_that_insert_a_dimension(layout, subscript):
+    x = matrix(tensorlab, layout)
+    code = f"x[{subscript}]"
+    chosen, expected = (run(tensorlab, code, x=one) for one in (x, x.to_dense()))
+    assert chosen.to_dense().tolist() == expected.tolist()
+
+
+def test_what_is_chosen_of_a_coalesced_tensor_is_coalesced():
+    x = matrix(tensorlab, "sparse_coo").coalesce()
+    assert x.index_select(0, tensorlab.tensor([2, 0])).is_coalesced()
+    twice = tensorlab.sparse_coo_tensor([[0, 0], [1, 1]], [1.0, 2.0], (2, 2))
+    assert not twice.index_select(0, tensorlab.tensor([1, 0])).is_coalesced()
+
+
+@pytest.mark.parametrize("subscript", ["[2, 0]", "torch.tensor([3, 1])", "1:, [0, 2]"])
+def test_lists_as_subscripts_are_refused_as_in_pytorch(subscript):
+    for package in (tensorlab, require_torch()):
+        with pytest.raises(NotImplementedError):
+            run(package, f"x[{subscript}]", x=matrix(package, "sparse_coo"))
+
+
+@pytest.mark.parametrize("code", ["torch.cat([x, x.to_dense()])", "torch.stack([x, x.to_dense()])"])
+def test_sparse_and_dense_tensors_are_not_joined(code):
+    with pytest.raises(RuntimeError, match="all tensors must be sparse, or all dense"):
+        run(tensorlab, code, x=matrix(tensorlab, "sparse_coo"))

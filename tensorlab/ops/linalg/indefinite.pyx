@@ -57,14 +57,13 @@ def ldl_factor_ex_infer(TensorBase x, hermitian, check_errors):
 def ldl_factor_ex_kernel(TensorBase LD, TensorBase pivots, TensorBase info, TensorBase x, bint hermitian, bint check_errors):
     """LAPACK leaves the upper triangle alone; it becomes zeros."""
     cdef TensorBase target = columns_for(LD), plain_pivots = plain_for(pivots), plain_info = plain_for(info)
-    cdef ssize n = x.sizes[x.ndim_ - 1]
     cdef Job job
     copy_into(target, x.tril())
     start_job(&job, target)
     add_matrices(&job, plain_pivots, 1)
     add_matrices(&job, plain_info, 0)
     job.k = HETRF if hermitian else SYTRF
-    run_job(factor_matrices, &job, n * n * n // 3)
+    run_job(factor_matrices, &job, <ssize>job.n * job.n * job.n // 3)
     put_back(LD, target)
     put_back(pivots, plain_pivots)
     put_back(info, plain_info)
