@@ -12,6 +12,7 @@ from tensorlab.ops.linalg.determinants import det, slogdet
 from tensorlab.ops.linalg.eigenvalues import eig, eigvals
 from tensorlab.ops.linalg.indefinite import ldl_factor, ldl_factor_ex, ldl_solve
 from tensorlab.ops.linalg.least_squares import lstsq
+from tensorlab.ops.linalg.lu import lu, lu_factor, lu_factor_ex, lu_solve
 from tensorlab.ops.linalg.matrices import matmul
 from tensorlab.ops.linalg.matrix_exponential import matrix_exp
 from tensorlab.ops.linalg.matrix_functions import (
@@ -27,18 +28,9 @@ from tensorlab.ops.linalg.matrix_functions import (
 from tensorlab.ops.linalg.matrix_norms import matrix_norm, norm, vector_norm
 from tensorlab.ops.linalg.orthogonal import householder_product, qr
 from tensorlab.ops.linalg.pseudo_inverse import pinv
-from tensorlab.ops.linalg.solving import (
-    inv,
-    inv_ex,
-    lu,
-    lu_factor,
-    lu_factor_ex,
-    lu_solve,
-    solve,
-    solve_ex,
-    solve_triangular,
-)
+from tensorlab.ops.linalg.solving import inv, inv_ex, solve, solve_ex
 from tensorlab.ops.linalg.spectral import eigh, eigvalsh, svd, svdvals
+from tensorlab.ops.linalg.triangular import solve_triangular
 
 __all__ = [
     "LinAlgError",

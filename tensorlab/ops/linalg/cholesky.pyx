@@ -24,7 +24,7 @@ from tensorlab.ops.linalg.small_matrices cimport cholesky_lanes, in_lanes
 from tensorlab import return_types
 from tensorlab.errors import LinAlgError, ShapeError
 from tensorlab.ops.dimensions import adjoint
-from tensorlab.ops.linalg.solving import solve_triangular
+from tensorlab.ops.linalg.triangular import solve_triangular
 
 
 # ---------------------------------------------------------------- cholesky

@@ -12,7 +12,7 @@ from tensorlab._core.tensor cimport TensorBase, give_memory, memory_of
 from tensorlab.ops.linalg.matrix_batches cimport (
     batch_beside, check_square, columns_of, matrices_beside, plain_for
 )
-from tensorlab.ops.linalg.solving cimport LU_SOLVE, factor_into, will_differentiate_again
+from tensorlab.ops.linalg.lu cimport LU_SOLVE, factor_into, will_differentiate_again
 
 from tensorlab import return_types
 from tensorlab._core.dtypes import finfo

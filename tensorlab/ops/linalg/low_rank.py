@@ -10,8 +10,8 @@ from tensorlab.ops.joining import cat
 from tensorlab.ops.linalg.checks import check_matrices, check_square_matrices
 from tensorlab.ops.linalg.cholesky import cholesky
 from tensorlab.ops.linalg.orthogonal import qr
-from tensorlab.ops.linalg.solving import solve_triangular
 from tensorlab.ops.linalg.spectral import eigh, svd
+from tensorlab.ops.linalg.triangular import solve_triangular
 from tensorlab.ops.random_factories import randn
 
 

@@ -15,11 +15,13 @@ from tensorlab.ops.linalg import (
     matrix_functions,
     matrix_norms,
     orthogonal,
-    solving,
     spectral,
+    triangular,
 )
 from tensorlab.ops.linalg.checks import check_matrices, check_square_matrices, check_tensors
 from tensorlab.ops.linalg.cholesky import cholesky as factor
+from tensorlab.ops.linalg.lu import lu_factor_ex
+from tensorlab.ops.linalg.lu import lu_solve as solve_factored
 from tensorlab.ops.meshgrid import broadcast_shapes
 
 
@@ -104,7 +106,7 @@ def lu(A, pivot=True, get_infos=False, out=None):
     >>> pivots
     tensor([2, 2], dtype=tensorlab.int32)
     """
-    LU, pivots, infos = solving.lu_factor_ex(A, pivot=pivot)
+    LU, pivots, infos = lu_factor_ex(A, pivot=pivot)
     if not get_infos and infos.any().item():
         raise LinAlgError(
             "lu: a matrix is singular; get_infos=True returns its factors all the same, and says which it is"
@@ -127,7 +129,7 @@ def lu_solve(b, LU_data, LU_pivots, *, out=None):
     tensor([[3.],
             [1.]])
     """
-    return solving.lu_solve(LU_data, LU_pivots, b, out=out)
+    return solve_factored(LU_data, LU_pivots, b, out=out)
 
 
 def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False, *, out=None):
@@ -162,7 +164,7 @@ def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False, *, 
     coefficient = A.expand(*batch, *A.shape[-2:]).transpose(-2, -1)
     coefficient = coefficient.clone(memory_format=contiguous_format).transpose(-2, -1)
     matrix = coefficient.transpose(-2, -1) if transpose else coefficient
-    solution = solving.solve_triangular(
+    solution = triangular.solve_triangular(
         matrix, b, upper=bool(upper) != bool(transpose), unitriangular=unitriangular
     )
     results = (solution, coefficient)

@@ -25,7 +25,7 @@ from tensorlab.errors import GradientError, ShapeError
 from tensorlab.ops.dimensions import adjoint
 from tensorlab.ops.joining import cat
 from tensorlab.ops.linalg.cholesky import mirrored
-from tensorlab.ops.linalg.solving import solve_triangular
+from tensorlab.ops.linalg.triangular import solve_triangular
 
 cdef enum:
     PANEL = 64                  # columns that LAPACK works on at once, and so the workspace it likes
