@@ -200,7 +200,8 @@ def find_extensions():
     for path in sorted((ROOT / PACKAGE).rglob("*.pyx")):
         source = path.relative_to(ROOT)
         name = ".".join(source.with_suffix("").parts)
-        include_dirs = [f"{PACKAGE}/_core/loops", f"{PACKAGE}/_core/interop"]  # headers
+        folders = ("loops", "interop", "state")  # that have headers
+        include_dirs = [f"{PACKAGE}/_core/{folder}" for folder in folders]
         if name in NEEDS_NUMPY_HEADERS:
             import numpy
 

@@ -41,11 +41,8 @@ cdef extern from *:
         return (long long) now.tv_sec * 1000000000 + now.tv_nsec;
     }
     #endif
-    #if defined(_MSC_VER)
-    static __declspec(thread) struct { PyObject* track; unsigned long serial; } tl_here;
-    #else
-    static __thread struct { PyObject* track; unsigned long serial; } tl_here;
-    #endif
+    #include "thread_local.h"
+    static TL_THREAD struct { PyObject* track; unsigned long serial; } tl_here;
     """
     struct Here:
         PyObject* track

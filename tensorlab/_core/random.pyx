@@ -312,11 +312,7 @@ cpdef Generator default_generator():
 
 cdef extern from *:
     """
-    #if defined(_MSC_VER)
-    #define TL_THREAD __declspec(thread)
-    #else
-    #define TL_THREAD __thread
-    #endif
+    #include "thread_local.h"
     static TL_THREAD PyObject *tl_aside = NULL;
     static const void *tl_this_thread(void) { return &tl_aside; }
     static void tl_set_aside(PyObject *generator) { tl_aside = generator; }

@@ -30,11 +30,7 @@ from tensorlab._core.dispatch.layers import entered_layers
 
 cdef extern from *:
     """
-    #if defined(_MSC_VER)
-    #define TL_THREAD __declspec(thread)
-    #else
-    #define TL_THREAD __thread
-    #endif
+    #include "thread_local.h"
     static TL_THREAD struct { int dtype; PyObject *layer; int settings; } tl_autocast = {-1, NULL, 0};
     """
     ThreadAutocast tl_autocast

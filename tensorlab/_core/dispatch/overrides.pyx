@@ -29,11 +29,7 @@ import threading
 
 cdef extern from *:
     """
-    #if defined(_MSC_VER)
-    #define TL_THREAD __declspec(thread)
-    #else
-    #define TL_THREAD __thread
-    #endif
+    #include "thread_local.h"
     static TL_THREAD struct { int no_classes, disabled; } tl_overrides = {0, 0};
 
     /* the body of a function of (*args, **kwargs), which has no such pointer before the pointers are set */

@@ -35,11 +35,7 @@ from tensorlab.errors import DeviceError
 
 cdef extern from *:
     """
-    #if defined(_MSC_VER)
-    #define TL_THREAD __declspec(thread)
-    #else
-    #define TL_THREAD __thread
-    #endif
+    #include "thread_local.h"
     static TL_THREAD int tl_default_device = 0;
     static void tl_set_default_device(int value) { tl_default_device = value; }
     """

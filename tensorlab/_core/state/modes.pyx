@@ -9,11 +9,7 @@ import os
 
 cdef extern from *:
     """
-    #if defined(_MSC_VER)
-    #define TL_THREAD __declspec(thread)
-    #else
-    #define TL_THREAD __thread
-    #endif
+    #include "thread_local.h"
     static TL_THREAD struct {
         int grad_enabled, inference, backward_depth;
         PyObject *packing, *task, *running;
