@@ -6,7 +6,6 @@ has registered (devices.pyx); every layout is strided.
 """
 
 import operator
-import re
 import threading
 
 from tensorlab._core.state.devices import device_names, get_default_device, set_default_device
@@ -16,6 +15,11 @@ from tensorlab.errors import DeviceError
 ACCELERATORS = ("cuda", "hip", "hpu", "ipu", "mps", "mtia", "vulkan", "xla", "xpu")
 
 outer_devices = threading.local()  # .defaults: what each `with device` block of a thread found
+
+
+def is_plain_number(text):
+    """0, or digits that do not begin with 0."""
+    return text.isascii() and text.isdecimal() and (text == "0" or text[0] != "0")
 
 
 class device:
@@ -59,7 +63,7 @@ class device:
             raise TypeError(f"device: a name such as 'cpu' is needed, not {type!r}")
         name, colon, number = type.partition(":")
         if colon:
-            if index is not None or not re.fullmatch("0|[1-9][0-9]*", number):
+            if index is not None or not is_plain_number(number):
                 raise RuntimeError(f"device: {type!r} is not a device; write 'cpu'")
             index = int(number)
         elif index is not None:

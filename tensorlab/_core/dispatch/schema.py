@@ -163,7 +163,10 @@ def in_place(schema):
 
 def in_place_overload(aten):
     """The overload of aten's op that writes: index_fill.int_Scalar -> index_fill_.int_Scalar."""
-    return None if aten is None else re.sub(r"(\.|$)", r"_\1", aten, count=1)
+    if aten is None:
+        return None
+    name, dot, overload = aten.partition(".")
+    return f"{name}_{dot}{overload}"
 
 
 # Where a factory takes a type and a device, aten's takes these settings besides. There is one layout here, and

@@ -2,6 +2,7 @@
 
 import gc
 import operator
+import re
 
 import pytest
 from tensorlab._core.dispatch.op import REGISTRY
@@ -79,6 +80,20 @@ def test_grad_mode_at_entry_is_noted():
 )
 def test_a_trace_knows_whether_it_draws(function, draws):
     assert traced(function, torch.ones(3)).draws_random is draws
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: nn.functional.dropout(x),
+        lambda x: x.to(torch.device("cpu:0")) + 1,
+        lambda x: torch.zeros(3, device="cpu:0") + x,
+    ],
+)
+def test_what_the_first_call_of_a_function_looks_up_is_no_part_of_the_trace(function):
+    """A pattern that is compiled there would depend on which ones were before: `re` keeps the last few hundred."""
+    re.purge()
+    assert calls(traced(function, torch.ones(3)))
 
 
 def test_a_generator_of_the_programs_own_is_no_default_one():
