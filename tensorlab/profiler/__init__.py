@@ -21,33 +21,10 @@ of this is there.
 
 from tensorlab import _missing
 from tensorlab.profiler import profiler
-from tensorlab.profiler.profiler import (
-    ExecutionTraceObserver,
-    profile,
-    record_function,
-)
-from tensorlab.profiler.schedule import (
-    DeviceType,
-    ProfilerAction,
-    ProfilerActivity,
-    kineto_available,
-    schedule,
-    supported_activities,
-    tensorboard_trace_handler,
-)
+from tensorlab.profiler.profiler import *  # noqa: F403 (the same names, which profiler.py lists)
 
-__all__ = [
-    "DeviceType",
-    "ExecutionTraceObserver",
-    "ProfilerAction",
-    "ProfilerActivity",
-    "kineto_available",
-    "profile",
-    "record_function",
-    "schedule",
-    "supported_activities",
-    "tensorboard_trace_handler",
-]
+__all__: list[str] = []
+__all__ += profiler.__all__
 
 
 __getattr__ = _missing.refusing(__name__)
