@@ -26,7 +26,7 @@ class Work:
     [3.0, 3.0]
     """
 
-    flag = threading.Event  # what is set when the call has ended
+    flag: type = threading.Event  # what is set when the call has ended
 
     def __init__(self, call):
         self.call = call

@@ -15,7 +15,7 @@ from tensorlab.errors import DistBackendError, DistStoreError
 from . import places
 from .watcher import Watcher
 
-served = {}  # (host, port): the server that this process has started there
+served: dict = {}  # (host, port): the server that this process has started there
 met = 0  # how many worlds this process has been in
 
 
@@ -122,7 +122,7 @@ def address_by_store(place, name, seconds):
 
 
 def place_in_mpi(MPI, rank, size, seconds):
-    """Return the Place of a rank that mpiexec started; rank 0 starts the server and tells where."""
+    """Return the Place of a rank that mpiexec started; rank 0 starts the server, and sends its address."""
     comm = MPI.COMM_WORLD
     address = bytearray(256)
     if comm.rank == 0:

@@ -29,7 +29,7 @@ class Place:
     rank, size : int
     host, port : str and int, where rank 0 or the launcher serves, or None
     store : Store or None, in which rank 0 leaves the address instead
-    file : str or None, the store's file, which nobody needs once all have met
+    file : str or None, the store's file, which no one needs once all have met
     """
 
     rank: int
@@ -108,7 +108,9 @@ def number_in(name):
     try:
         return int(os.environ[name])
     except ValueError:
-        raise ValueError(f"init_process_group: {name}={os.environ[name]!r} is no number") from None
+        raise ValueError(
+            f"init_process_group: {name}={os.environ[name]!r} is not a number"
+        ) from None
 
 
 def master(size):
@@ -142,7 +144,7 @@ def first_host(nodes):
 
 
 def is_in_mpi(rank, size):
-    """Return whether whoever started this process, such as mpiexec, knows how to start MPI.
+    """Return whether this process was started by mpiexec, or by others that know how to start MPI.
 
     A process that a rank has started inherits the variables, but not the descriptor; and a program
     may mean other ranks than mpiexec's, whose number then differs.

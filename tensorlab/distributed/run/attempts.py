@@ -121,7 +121,7 @@ def wait(workers, seconds):
 
 
 def end(workers, seconds):
-    """End all ranks: politely first, then without asking, and with all that they have started."""
+    """End all ranks: politely first, then without asking, and with them what they have started."""
     if any(worker.process.poll() is None for worker in workers):
         for worker in workers:
             worker.signal(signal.SIGTERM)

@@ -38,7 +38,7 @@ class Worker:
             env=environment,
             stdout=ends[0],
             stderr=ends[1],
-            start_new_session=True,  # signals reach all that the rank starts
+            start_new_session=True,  # signals reach what the rank starts, too
             preexec_fn=die_with_parent if LIBC is not None else None,
         )
         for end in ends:
@@ -76,7 +76,7 @@ class Worker:
         return code
 
     def signal(self, number):
-        """Send a signal to the process and all that it has started."""
+        """Send a signal to the process and those that it has started."""
         try:
             os.killpg(self.process.pid, number)
         except ProcessLookupError:

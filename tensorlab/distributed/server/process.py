@@ -1,4 +1,4 @@
-"""The server's process: takes connections, and ends when nobody needs it any more.
+"""The server's process: takes connections, and ends when no one needs it any more.
 
 It is started with a socket that listens already, and with a pipe to its owner as its input. When
 the pipe ends, no one new is let in; when the last connection ends after that, so does the process.
@@ -27,7 +27,7 @@ class Server:
         self.worlds = {}
         self.keys = Keys()
         self.connections = 0
-        self.quiet = asyncio.Event()  # set while nobody is connected
+        self.quiet = asyncio.Event()  # set while no one is connected
         self.quiet.set()
 
     async def connect(self, reader, writer):

@@ -94,7 +94,7 @@ class Process:
         return self.process.poll() is not None
 
     def close(self, seconds=0.0):
-        """Let nobody new in; the process ends with the last connection. Wait for it a while."""
+        """Let no one new in; the process ends with the last connection. Wait for it a while."""
         if self.process.stdin is not None and not self.process.stdin.closed:
             self.process.stdin.close()
         try:

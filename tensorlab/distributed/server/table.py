@@ -61,7 +61,7 @@ class Table:
             total = int(self.values.get(key, "0")) + amount
         except ValueError:
             raise ValueError(
-                f"add: the value of {key!r} is {self.values[key]!r}, no number"
+                f"add: the value of {key!r} is {self.values[key]!r}, not a number"
             ) from None
         self.values[key] = str(total)
         return total

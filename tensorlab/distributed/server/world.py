@@ -164,4 +164,4 @@ class World:
             )
         self.look_up()
         if any(not each.running for each in self.members.values() if each.state == "here"):
-            self.exchange.break_off()  # MPI's start would wait for it for ever
+            self.exchange.break_off()  # MPI's start would never stop waiting for it

@@ -16,7 +16,7 @@ class FileStore(Store):
     """A store in a file, which any number of processes may open.
 
     The file lists what was written, a line each, and every process replays it. It isn't deleted:
-    whoever gives the name gives a fresh one to each run.
+    give each run a fresh name.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from tensorlab.errors import DistStoreError, QueueEmptyError
 
 __all__ = ["Store"]
 
-SECONDS = 300.0  # how long a store waits if nobody says otherwise
+SECONDS = 300.0  # how long a store waits if no one says otherwise
 
 
 class Store:
@@ -41,7 +41,7 @@ class Store:
         except TimeoutError:
             raise DistStoreError(
                 f"{name}: wait timeout after {1000 * seconds:.0f}ms, keys: {', '.join(keys)}. "
-                "Nobody has set them; look for a rank that never came, or for another prefix"
+                "No one has set them; look for a rank that never came, or for another prefix"
             ) from None
 
     @property
@@ -63,7 +63,7 @@ class Store:
         Raises
         ------
         DistStoreError
-            If nobody sets it in time.
+            If no one sets it in time.
         """
         return bytes_of(self._request("get", name_of(key), keys=[key]))
 
@@ -73,7 +73,7 @@ class Store:
         Raises
         ------
         ValueError
-            If the value is no number.
+            If the value is not a number.
         """
         return self._request("add", name_of(key), int(amount))
 

@@ -43,7 +43,7 @@ def test_counters(store):
     store.set("n", "40")
     assert store.add("n", 2) == 42
     store.set("word", "blue")
-    with pytest.raises(ValueError, match="'.*word' is 'blue', no number"):
+    with pytest.raises(ValueError, match="'.*word' is 'blue', not a number"):
         store.add("word", 1)
 
 

@@ -1,8 +1,8 @@
 """Engine: what moves calls on, in whichever thread has time for it.
 
 A call is a generator that yields MPI requests and goes on when they are done. MPI moves nothing
-while nobody asks it, so somebody has to ask again and again: the thread that waits for a call, and
-for calls that nobody waits for yet, a thread of the engine's own. Nobody blocks within MPI: between
+while no one asks it, so someone has to ask again and again: the thread that waits for a call, and
+for calls that no one waits for yet, a thread of the engine's own. No one blocks within MPI: between
 two questions there is time to see that a rank is gone, or that the call's time is over.
 """
 
@@ -56,7 +56,7 @@ class Lane:
 
 
 class Flag:
-    """An Event for which nobody waits without moving the engine on: it costs a tenth."""
+    """An Event for which no one waits without moving the engine on: it costs a tenth."""
 
     __slots__ = ("is_raised",)
 
@@ -109,7 +109,7 @@ class Engine:
     ----------
     MPI : mpi4py's module
     watcher : Watcher, which knows the ranks that are gone
-    crowded : bool, whether this machine has more ranks than processors: then nobody spins
+    crowded : bool, whether this machine has more ranks than processors: then no one spins
     """
 
     def __init__(self, MPI, watcher, crowded):
@@ -135,7 +135,7 @@ class Engine:
                 self.move_lane(lane)  # begins it: what is sent can be on its way
 
     def in_background(self):
-        """See that the engine's own thread moves on what nobody waits for."""
+        """See that the engine's own thread moves on what no one waits for."""
         if self.thread is None:
             self.thread = threading.Thread(target=self.serve, daemon=True, name="tensorlab-mpi")
             self.thread.start()
@@ -143,7 +143,7 @@ class Engine:
             self.awake.notify()
 
     def serve(self):
-        """Move calls on, in the engine's thread, while there are any that nobody waits for."""
+        """Move calls on, in the engine's thread, while there are any that no one waits for."""
         pauses = Pauses(0.0)
         while not self.closed:
             with self.awake:

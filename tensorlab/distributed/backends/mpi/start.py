@@ -1,4 +1,4 @@
-"""Starting MPI in a process: by whoever started it, such as mpiexec, or through the server."""
+"""Starting MPI in a process: by mpiexec or srun, if that has started it, or through the server."""
 
 import atexit
 import os
@@ -9,8 +9,8 @@ from tensorlab.errors import DistBackendError, MissingExtra
 
 OF_PMI = ("PMI_FD", "PMI_RANK", "PMI_SIZE", "PMI_PORT", "PMI_ID")
 SHARED = "/dev/shm/mpich_shm_"
-broken = []  # errors of calls that were given up, which MPI's end would wait for
-lines = []  # connections to the server's PMI, which MPI holds to its end
+broken: list = []  # errors of calls that were given up, which MPI's end would wait for
+lines: list = []  # connections to the server's PMI, which MPI holds to its end
 
 
 def library():
