@@ -5,6 +5,7 @@ what stands here. A process that mpiexec started talks to mpiexec; all others ta
 """
 
 import re
+import uuid
 
 PAIR = re.compile(rb"(\w+)=(.*?)(?=\s\w+=|\s*$)", re.DOTALL)
 
@@ -19,6 +20,7 @@ class Exchange:
 
     def __init__(self, size):
         self.size = size
+        self.name = f"tensorlab-{uuid.uuid4()}"  # of the memory that MPI shares, too
         self.values = {}
         self.waiting = []  # the writers of ranks in the barrier
         self.lines = {}  # rank: writer
@@ -42,7 +44,7 @@ class Exchange:
             case b"get_appnum":
                 say(writer, "appnum appnum=0 rc=0")
             case b"get_my_kvsname":
-                say(writer, "my_kvsname kvsname=world rc=0")
+                say(writer, f"my_kvsname kvsname={self.name} rc=0")
             case b"get_universe_size":
                 say(writer, f"universe_size size={self.size} rc=0")
             case b"put":

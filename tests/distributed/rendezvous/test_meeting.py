@@ -40,6 +40,13 @@ def test_ways_to_meet(how, tmp_path):
     assert not (tmp_path / "meet").exists()
 
 
+def test_several_worlds_start_at_once():
+    """MPI's shared memory has a name, which worlds of one machine mustn't share."""
+    wheres = [f"tcp://127.0.0.1:{ranks.free_port()}" for _ in range(4)]
+    processes = [start("tcp", where, rank, 2) for where in wheres for rank in range(2)]
+    assert ranks.ends(processes) == [(0, "3.0 2\n")] * 8
+
+
 def test_a_rank_that_comes_late_is_waited_for():
     where = f"tcp://127.0.0.1:{ranks.free_port()}"
     second = start("tcp", where, 1, 2)

@@ -7,7 +7,8 @@ two questions there is time to see that a rank is gone, or that the call's time 
 """
 
 import collections
-import os
+import ctypes
+import functools
 import sys
 import threading
 import time
@@ -16,8 +17,10 @@ from tensorlab.distributed import diagnosis
 from tensorlab.distributed.work import Work
 from tensorlab.errors import DistBackendError
 
+from .polling import Poller
+
 SPIN = 2e-4  # seconds in which a thread that waits asks without a pause
-LONGEST_PAUSE = 1e-3
+SLICE = 0.01  # seconds after which it looks for ranks that are gone, and at the clock
 
 
 class Task:
@@ -27,15 +30,15 @@ class Task:
     ----------
     steps : generator, which yields lists of MPI requests
     work : the Work to settle
-    requests : what it waits for now
+    requests, addresses : what it waits for now, and where that is in memory
     deadline : float, time.monotonic when it is given up
     """
 
-    __slots__ = ("deadline", "requests", "steps", "work")
+    __slots__ = ("addresses", "deadline", "requests", "steps", "work")
 
     def __init__(self, steps, work):
         self.steps, self.work = steps, work
-        self.requests = ()
+        self.requests = self.addresses = ()
         self.deadline = time.monotonic() + work.call.timeout
 
 
@@ -84,22 +87,29 @@ class MPIWork(Work):
         self.engine.help_until(self, limit)
 
 
-class Pauses:
-    """How long to pause between two questions: not at all at first, then longer and longer."""
+class Turn:
+    """The engine's lock, for one thread after the other: who polls within it comes back at once."""
 
-    def __init__(self, spin):
-        self.spin, self.since = spin, None
+    __slots__ = ("lock", "poller")
 
-    def rest(self):
-        """Pause after a question that was answered with no."""
-        now = time.perf_counter()
-        if self.since is None:
-            self.since = now
-        elapsed = now - self.since
-        if elapsed < self.spin:
-            os.sched_yield()
-        else:
-            time.sleep(min(LONGEST_PAUSE, elapsed / 16))
+    def __init__(self, poller):
+        self.poller, self.lock = poller, threading.RLock()
+
+    def __enter__(self):
+        self.poller.interrupt(1)
+        self.lock.acquire()
+        self.poller.interrupt(-1)
+
+    def __exit__(self, *_):
+        self.lock.release()
+
+
+@functools.cache
+def poller_of(MPI):
+    """Return the Poller for the MPI that mpi4py has loaded."""
+    testall = ctypes.CDLL(MPI.__file__).MPI_Testall
+    address = ctypes.cast(testall, ctypes.c_void_p).value
+    return Poller(address, MPI._sizeof(MPI.Request), MPI._sizeof(MPI.Status))
 
 
 class Engine:
@@ -113,12 +123,12 @@ class Engine:
     """
 
     def __init__(self, MPI, watcher, crowded):
-        self.test = MPI.Request.Testall
-        self.error = MPI.Exception
-        self.watcher = watcher
+        self.MPI, self.watcher = MPI, watcher
+        self.address = MPI._addressof
+        self.poller = poller_of(MPI)
+        self.turn = Turn(self.poller)
         self.spin = 0.0 if crowded else SPIN
-        self.lock = threading.RLock()
-        self.lanes = []  # those with tasks
+        self.lanes = []  # those with tasks, the first of which has requests
         self.abandoned = []  # tasks that were given up: MPI may still write to their tensors
         self.helpers = 0
         self.awake = threading.Condition()
@@ -126,13 +136,12 @@ class Engine:
         self.closed = False
 
     def add(self, lane, steps, work):
-        """Take a call, after those that its lane has."""
-        with self.lock:
+        """Take a call, after those that its lane has, and begin it if there are none."""
+        with self.turn:
             if not lane.tasks:
                 self.lanes.append(lane)
             lane.tasks.append(Task(steps, work))
-            if len(lane.tasks) == 1:
-                self.move_lane(lane)  # begins it: what is sent can be on its way
+            self.advance(lane)
 
     def in_background(self):
         """See that the engine's own thread moves on what no one waits for."""
@@ -144,79 +153,80 @@ class Engine:
 
     def serve(self):
         """Move calls on, in the engine's thread, while there are any that no one waits for."""
-        pauses = Pauses(0.0)
+        since = time.monotonic()
         while not self.closed:
             with self.awake:
                 while (self.helpers or not self.lanes) and not self.closed:
                     self.awake.wait()
-            with self.lock:
-                moved = self.move()
-            if moved:
-                pauses = Pauses(0.0)
-            else:
-                pauses.rest()
+                    since = time.monotonic()
+            with self.turn:
+                if self.move(time.monotonic() - since, 0.0):
+                    since = time.monotonic()
 
     def help_until(self, work, limit):
         """Move calls on, in the thread that waits for one, until it has ended."""
-        until = time.monotonic() + limit
-        with self.lock:
+        since = time.monotonic()
+        until = since + limit
+        with self.turn:
             self.helpers += 1
-        pauses = Pauses(self.spin)
         try:
             while not work.is_completed():
-                with self.lock:
-                    moved = self.move()
-                    if not moved and time.monotonic() > until:
+                with self.turn:
+                    now = time.monotonic()
+                    if self.move(now - since, self.spin):
+                        since = now
+                    elif now > until:
                         self.give_up(work)
-                if moved:
-                    pauses = Pauses(self.spin)
-                else:
-                    pauses.rest()
         finally:
-            with self.lock:
+            with self.turn:
                 self.helpers -= 1
             if self.lanes and not self.helpers and self.thread is not None:
                 with self.awake:
                     self.awake.notify()
 
-    def move(self):
-        """Move the first call of each lane on; return whether any has gone on."""
-        moved = False
-        for lane in list(self.lanes):
-            moved |= self.move_lane(lane)
-        return moved
-
-    def move_lane(self, lane):
-        moved = False
-        while lane.tasks and self.move_task(lane, lane.tasks[0]):
-            moved = True
-        if not lane.tasks and lane in self.lanes:
-            self.lanes.remove(lane)
-        return moved
-
-    def move_task(self, lane, task):
-        """Return whether a task has gone on."""
-        fault = None
-        try:
-            if task.requests and not self.test(task.requests):
-                return self.has_failed(lane, task)
-            task.requests = next(task.steps)
-            return True
-        except StopIteration:
-            pass
-        except self.error as error:
-            call = task.work.call
+    def move(self, waited, spin):
+        """Move a call on as soon as one can go on, for SLICE seconds; return whether one has."""
+        heads = [(lane, lane.tasks[0]) for lane in self.lanes]
+        addresses = [task.addresses for _, task in heads]
+        number, code = self.poller.poll(addresses, waited, spin, SLICE)
+        if number < 0:
+            failed = [self.has_failed(lane, task) for lane, task in heads]
+            return any(failed)
+        lane, task = heads[number]
+        if code != 0:
+            call, error = task.work.call, self.MPI.Exception(code)
             self.fail(lane, task, DistBackendError(f"{call.kind}: {call} failed in MPI: {error}"))
             return True
-        except Exception as error:  # the ranks don't agree, which leaves nothing behind
-            fault = error
-        except BaseException as error:  # such as Ctrl-C, in the middle of it
-            call = task.work.call
-            self.fail(lane, task, DistBackendError(f"{call.kind}: {call} was cut off by {error!r}"))
-            raise
-        lane.tasks.popleft()
-        self.settle(task.work, fault)
+        task.requests = task.addresses = ()
+        self.advance(lane)
         return True
+
+    def advance(self, lane):
+        """Let the calls of a lane go on until one has to wait for requests."""
+        while lane.tasks and not lane.tasks[0].addresses:
+            task = lane.tasks[0]
+            call, fault = task.work.call, None
+            try:
+                task.requests = next(task.steps)
+                task.addresses = tuple(map(self.address, task.requests))
+                continue
+            except StopIteration:
+                pass
+            except self.MPI.Exception as error:
+                self.fail(
+                    lane, task, DistBackendError(f"{call.kind}: {call} failed in MPI: {error}")
+                )
+                continue
+            except Exception as error:  # the ranks don't agree, which leaves nothing behind
+                fault = error
+            except BaseException as error:  # such as Ctrl-C, in the middle of it
+                fault = DistBackendError(f"{call.kind}: {call} was cut off by {error!r}")
+                self.fail(lane, task, fault)
+                raise
+            lane.tasks.popleft()
+            self.settle(task.work, fault)
+        if not lane.tasks and lane in self.lanes:
+            self.lanes.remove(lane)
 
     def settle(self, work, error=None):
         """End a work; what goes wrong in a callback of it is shown, and ends nothing else."""

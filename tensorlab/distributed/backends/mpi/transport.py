@@ -163,7 +163,7 @@ class MPITransport(Transport):
 
     def close(self):
         closed = DistBackendError(f"group {self.group!r} was destroyed while calls were waiting")
-        with self.engine.lock:
+        with self.engine.turn:
             for lane in list(self.engine.lanes):
                 if lane.transport is self:
                     self.engine.fail(lane, lane.tasks[0], closed)
