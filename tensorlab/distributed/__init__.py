@@ -17,7 +17,7 @@ import os
 
 from tensorlab import _planned
 from tensorlab._on_demand import on_demand
-from tensorlab.distributed import fsdp, threads
+from tensorlab.distributed import threads
 from tensorlab.distributed.collectives import (
     all_gather,
     all_gather_coalesced,
@@ -82,6 +82,7 @@ from tensorlab.errors import (
 
 __all__ = [
     "Backend",
+    "DeviceMesh",
     "DistBackendError",
     "DistError",
     "DistNetworkError",
@@ -112,6 +113,7 @@ __all__ = [
     "broadcast_object_list",
     "default_pg_timeout",
     "destroy_process_group",
+    "device_mesh",
     "fsdp",
     "gather",
     "gather_object",
@@ -125,6 +127,7 @@ __all__ = [
     "get_rank",
     "get_world_size",
     "group",
+    "init_device_mesh",
     "init_process_group",
     "irecv",
     "is_available",
@@ -153,14 +156,14 @@ __all__ = [
     "send",
     "send_object_list",
     "split_group",
+    "tensor",
     "threads",
 ]
 
 globals().update(
     _planned.names(
         __name__,
-        """DeviceMesh GradBucket device_mesh elastic get_debug_level init_device_mesh rpc
-        set_debug_level tensor""",
+        """GradBucket elastic get_debug_level rpc set_debug_level""",
         until="run one process, and leave this out where distributed.is_initialized() is False.",
         chapter="52-collectives",
     )
@@ -174,13 +177,16 @@ __getattr__, __dir__ = on_demand(
         "_functional_collectives",
         "algorithms",
         "checkpoint",
+        "device_mesh",
+        "fsdp",
         "nn",
         "optim",
         "pipelining",
         "run",
         "simulate",
+        "tensor",
     ),
-    {},
+    {"DeviceMesh": "device_mesh", "init_device_mesh": "device_mesh"},
 )
 
 

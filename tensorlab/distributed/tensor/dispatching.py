@@ -1,0 +1,408 @@
+"""How an op runs on DTensors.
+
+1. Its rule lists candidates, and one is chosen for each dimension of the mesh (strategies.py).
+2. The operands are redistributed to where the candidate wants them.
+3. Each rank runs the op on its parts; sizes among the arguments become those of its part.
+4. The results are DTensors. Their shapes are those of the op on meta tensors, without values.
+
+Steps 1 and 4 depend on shapes and placements alone, so what they give is kept: a `Plan`.
+"""
+
+import contextlib
+import dataclasses
+import functools
+import threading
+import warnings
+
+from tensorlab._tensor import Tensor
+from tensorlab.autograd.grad_mode import no_grad
+from tensorlab.distributed.tensor import network_rules, rules, view_rules  # noqa: F401 - they register
+from tensorlab.distributed.tensor.layouts import Spec, local_range, local_shape, spec_of
+from tensorlab.distributed.tensor.placement_types import Replicate
+from tensorlab.distributed.tensor.redistribution import redistribute_local
+from tensorlab.distributed.tensor.strategies import ON_PARTS, RULES, OpCall, choose, replicated
+from tensorlab.ops.creation import empty_strided
+
+PLANS: dict = {}  # what a call is like: its Plan; all ranks that are threads share it
+MOST_PLANS = 10_000
+SETTINGS = threading.local()  # .implicit: whether plain tensors count as replicated
+HANDLERS: dict = {}  # name of an op: function(func, args, kwargs, wrap) that does everything itself
+WITHOUT_WARNING = {"item", "tolist", "truth", "sizes", "one_hot"}
+TOLD: set = set()  # names of ops of which a warning has been given
+
+# The argument of an op that is the size of its result.
+SIZES = {"view": 1, "_reshape_copy": 1, "expand": 1, "sum_to_size": 1}
+
+
+@dataclasses.dataclass
+class Plan:
+    """How a call runs.
+
+    Attributes
+    ----------
+    inputs : list of tuples of Placement, for each operand
+    outputs : tuple of tuples of Placement, for each result, or one for all
+    metas : list of (shape, stride, dtype), or None where every result is whole on each rank
+    run : function in place of the op, and the operand whose first row it is told; or None
+    """
+
+    inputs: list
+    outputs: tuple
+    metas: list | None
+    run: object = None
+
+
+def handler(*names):
+    """Register the decorated function as what runs the ops of these names."""
+
+    def register(function):
+        for name in names:
+            HANDLERS[name] = function
+        return function
+
+    return register
+
+
+@contextlib.contextmanager
+def implicit_replication():
+    """A block in which plain tensors beside DTensors count as replicated on all ranks.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import distributed as dist
+    >>> from tensorlab.distributed.tensor import Shard, ones
+    >>> def add(rank):
+    ...     x = ones(2, 2, device_mesh=dist.init_device_mesh("cpu", (2,)), placements=[Shard(0)])
+    ...     with implicit_replication():
+    ...         return (x + tensorlab.ones(2, 2)).to_local().tolist()
+    >>> dist.threads.spawn(add, nprocs=2)[0]
+    [[2.0, 2.0]]
+    """
+    before = getattr(SETTINGS, "implicit", False)
+    SETTINGS.implicit = True
+    try:
+        yield
+    finally:
+        SETTINGS.implicit = before
+
+
+def dispatch(cls, func, args, kwargs, by_handler=True):
+    """Run an op that has DTensors of the class `cls` among its arguments."""
+    found = HANDLERS.get(func._opname)
+    if found is not None and by_handler:
+        return found(func, args, kwargs, cls.around)
+    operands: list = []
+    if func.op.functional is not None and func.op.functional.is_view:
+        raise RuntimeError(
+            f"{func}: a DTensor keeps its shape; use the form that returns a view, without the _"
+        )
+    mesh = next(x for x in flat((args, tuple(kwargs.values()))) if isinstance(x, cls))._spec.mesh
+    args = gather_operands(cls, func, args, operands, mesh)
+    kwargs = {name: gather_operands(cls, func, x, operands, mesh) for name, x in kwargs.items()}
+    if any(one._spec.mesh != mesh for one in operands):
+        meshes = ", ".join(dict.fromkeys(repr(one._spec.mesh) for one in operands))
+        raise RuntimeError(
+            f"{func}: DTensor does not support cross-mesh operation yet; its operands are on {meshes}"
+        )
+    plan = plan_of(cls, func, args, kwargs, operands, mesh)
+    if mesh.get_coordinate() is None:
+        return nothing(func, plan, mesh, args, cls.around)
+    return run(cls, func, args, kwargs, operands, plan, mesh)
+
+
+def gather_operands(cls, func, value, operands, mesh):
+    """Append the DTensors in an argument to a list; return it with plain tensors made DTensors."""
+    if isinstance(value, Tensor) and not isinstance(value, cls):
+        if value.numel() == 1:
+            return value  # its values are the same everywhere
+        if not getattr(SETTINGS, "implicit", False):
+            raise RuntimeError(
+                f"{func} got mixed tensorlab.Tensor and DTensor, need to convert all Tensor to "
+                f"DTensor before calling distributed operators! distribute_tensor does it, or the "
+                f"block experimental.implicit_replication()"
+            )
+        value = cls.around(value, spec_of(value, mesh, (Replicate(),) * mesh.ndim))
+    if isinstance(value, cls):
+        operands.append(value)
+        return value
+    if isinstance(value, (list, tuple)):
+        return type(value)(gather_operands(cls, func, x, operands, mesh) for x in value)
+    return value
+
+
+def swapped(value, kind, function):
+    """Return an argument with `function(x)` in place of each instance of `kind`; lists too."""
+    if isinstance(value, kind):
+        return function(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(swapped(one, kind, function) for one in value)
+    return value
+
+
+# ---------------------------------------------------------------- plans
+def plan_of(cls, func, args, kwargs, operands, mesh):
+    """Return the plan of a call, made before or now."""
+    plain = [one for one in flat((args, tuple(kwargs.values()))) if isinstance(one, Tensor)]
+    try:
+        key = (
+            func,
+            mesh.shape,
+            frozen(cls, args),
+            tuple((n, frozen(cls, v)) for n, v in kwargs.items()),
+        )
+        plan = PLANS.get(key) if len(plain) == len(operands) else None
+    except TypeError:  # an argument without a hash
+        key = plan = None
+    if plan is None:
+        plan = make_plan(cls, func, args, kwargs, operands, mesh)
+        if key is not None and len(PLANS) < MOST_PLANS:
+            PLANS[key] = plan
+    return plan
+
+
+def flat(value):
+    """Yield what is in nested lists and tuples."""
+    if isinstance(value, (list, tuple)):
+        for one in value:
+            yield from flat(one)
+    else:
+        yield value
+
+
+def frozen(cls, value):
+    """Return what a plan depends on in an argument, as something with a hash."""
+    if isinstance(value, cls):
+        return value._spec.key
+    if isinstance(value, Tensor):
+        return value.dtype, tuple(value.shape)
+    if isinstance(value, (list, tuple)):
+        return tuple(frozen(cls, one) for one in value)
+    if isinstance(value, slice):
+        return "slice", value.start, value.stop, value.step
+    hash(value)
+    return type(value), value
+
+
+def make_plan(cls, func, args, kwargs, operands, mesh):
+    """Choose how a call runs."""
+    name = (func.op.functional or func.op).name.partition(".")[0]
+    name = {"normal_functional": "normal"}.get(name, name)
+    specs = [one._spec for one in operands]
+    call = OpCall(
+        aten_name(func, name),
+        func,
+        tuples(swapped(args, cls, lambda x: x._spec)),
+        {key: tuples(swapped(value, cls, lambda x: x._spec)) for key, value in kwargs.items()},
+        specs,
+        mesh,
+    )
+    chosen = choose(call, candidates_of(call), fixed=0 if func.op.writes else None)
+    inputs = [tuple(one.inputs[k] for one in chosen) for k in range(len(specs))]
+    count = max(len(one.outputs) for one in chosen)
+    outputs = tuple(
+        tuple(one.outputs[min(k, len(one.outputs) - 1)] for one in chosen) for k in range(count)
+    )
+    metas = None
+    if not func.op.writes and any(not rules.is_whole(one) for one in outputs):
+        metas = metas_of(cls, func, args, kwargs)
+        outputs = tuple(outputs[min(k, count - 1)] for k in range(len(metas)))
+    special = next(((i, one.run) for i, one in enumerate(chosen) if one.run is not None), None)
+    return Plan(inputs, outputs, metas, special)
+
+
+def aten_name(func, name):
+    """Return the name that the rules know an op by."""
+    opname = func._opname
+    return opname.rstrip("_") if opname.endswith("_") and func.op.writes else opname
+
+
+def tuples(value):
+    """Return lists in an argument as tuples."""
+    return tuple(tuples(one) for one in value) if isinstance(value, (list, tuple)) else value
+
+
+def candidates_of(call):
+    """Return the candidates of a call, by its rule."""
+    found = RULES.get(call.name)
+    if found is not None:
+        return found(call)
+    functional = call.func.op.functional or call.func.op
+    if functional.is_pointwise or call.func.op.is_pointwise:
+        return rules.pointwise(call)
+    if not all(rules.is_whole(spec.placements) for spec in call.operands):
+        tell(call)
+    return [replicated(call)]
+
+
+def tell(call):
+    """Warn, once for an op, that it computes on whole tensors."""
+    if call.name not in WITHOUT_WARNING and call.name not in TOLD:
+        TOLD.add(call.name)
+        warnings.warn(
+            f"{call.func}: there is no rule for parts of tensors, so each rank gathers the operands "
+            f"and computes everything",
+            stacklevel=2,
+        )
+
+
+def metas_of(cls, func, args, kwargs):
+    """Return shape, stride and dtype of each result of an op on whole tensors."""
+
+    def meta(x):
+        if isinstance(x, cls):
+            spec = x._spec
+            return empty_strided(spec.shape, spec.stride, dtype=spec.dtype, device="meta")
+        return empty_strided(x.shape, x.stride(), dtype=x.dtype, device="meta")
+
+    result = on_parts(func)(
+        *swapped(args, Tensor, meta), **{k: swapped(v, Tensor, meta) for k, v in kwargs.items()}
+    )
+    found = [one for one in flat(result) if isinstance(one, Tensor)]
+    return [(tuple(one.shape), tuple(one.stride()), one.dtype) for one in found]
+
+
+def on_parts(func):
+    """Return what computes an op on tensors: the op, or what stands in its place on parts."""
+    found = ON_PARTS.get(func._opname)
+    return func if found is None else functools.partial(found, func)
+
+
+# ---------------------------------------------------------------- running
+def run(cls, func, args, kwargs, operands, plan, mesh):
+    """Run an op on this rank's parts, and make DTensors of the results."""
+    parts = iter([
+        redistribute_local(one._local_tensor, one._spec, placements)
+        for one, placements in zip(operands, plan.inputs, strict=True)
+    ])  # fmt: skip
+    own = swapped(args, cls, lambda x: next(parts))
+    own_kwargs = {
+        name: swapped(value, cls, lambda x: next(parts)) for name, value in kwargs.items()
+    }
+    place = SIZES.get(func._opname)
+    if place is not None and plan.metas is not None and isinstance(own[place], (list, tuple)):
+        size = local_shape(plan.metas[0][0], mesh, plan.outputs[0])
+        size = size[len(size) - len(own[place]) :]  # sum_to_size keeps dimensions before, of size 1
+        own = (*own[:place], type(own[place])(size), *own[place + 1 :])
+    with no_grad():
+        if plan.run is not None:
+            spec = operands[0]._spec
+            dim = plan.inputs[0][plan.run[0]].dim
+            first, _ = local_range(
+                spec.shape[dim], dim, mesh, plan.inputs[0], mesh.get_coordinate()
+            )
+            result = plan.run[1](func, own, own_kwargs, first, operands[0])
+        else:
+            result = on_parts(func)(*own, **own_kwargs)
+    if func.op.writes:
+        return args[0]
+    return wrapped(func, result, plan, mesh, cls.around)
+
+
+def wrapped(func, result, plan, mesh, around):
+    """Make DTensors of this rank's results."""
+    number = -1
+
+    def wrap(local):
+        nonlocal number
+        number += 1
+        if plan.metas is None:
+            placements = (Replicate(),) * mesh.ndim
+            spec = Spec(mesh, placements, local.shape, tuple(local.stride()), local.dtype)
+            return around(local, spec)
+        shape, stride, dtype = plan.metas[number]
+        spec = Spec(mesh, plan.outputs[number], local.shape.__class__(shape), stride, dtype)
+        if tuple(local.shape) != spec.local_shape():
+            raise RuntimeError(
+                f"{func}: this rank's part has the shape {list(local.shape)}, and should have "
+                f"{list(spec.local_shape())} of {spec}; redistribute the operands to Replicate before"
+            )
+        return around(local, spec)
+
+    return swapped(result, Tensor, wrap)
+
+
+def nothing(func, plan, mesh, args, around):
+    """Return the results of a rank outside of the mesh: DTensors without elements."""
+    if func.op.writes:
+        return args[0]
+    if plan.metas is None:
+        raise RuntimeError(f"{func}: rank {mesh.get_rank()} is not in {mesh}, and has no values")
+    made = []
+    for (shape, stride, dtype), placements in zip(plan.metas, plan.outputs, strict=True):
+        local = empty_strided((0,), (1,), dtype=dtype)
+        made.append(around(local, Spec(mesh, placements, shape, stride, dtype)))
+    return made[0] if len(made) == 1 else tuple(made)
+
+
+# ---------------------------------------------------------------- ops that need more than a rule
+@handler(
+    *("bernoulli_", "uniform_", "normal_", "exponential_", "random_", "cauchy_", "geometric_"),
+    *("log_normal_", "rand_like", "randn_like", "randint_like", "bernoulli"),
+)
+def draw(func, args, kwargs, around):
+    """Draw the whole tensor on each rank and keep a part, so that the values are those of one
+    process, however the tensor is placed. All ranks' streams stand at the same place."""
+    x = args[0]
+    spec = x._spec.with_placements([p if p.is_shard() else Replicate() for p in x._spec.placements])
+    whole = empty_strided(spec.shape, spec.stride, dtype=spec.dtype)
+    if func._opname == "bernoulli":
+        whole = redistribute_local(x._local_tensor, x._spec, (Replicate(),) * spec.mesh.ndim)
+    result = func(whole, *args[1:], **kwargs)
+    everywhere = spec_like(spec, result.dtype).with_placements((Replicate(),) * spec.mesh.ndim)
+    own = redistribute_local(result, everywhere, spec.placements)
+    if not func.op.writes:
+        return around(own, spec_like(spec, result.dtype))
+    if spec.placements != x._spec.placements:
+        raise RuntimeError(f"{func}: random numbers can't be drawn into partial values: {x._spec}")
+    x._local_tensor.copy_(own)
+    return x
+
+
+def spec_like(spec, dtype):
+    return dataclasses.replace(spec, dtype=dtype)
+
+
+@handler("adam_step_", "sgd_step_")
+def optimizer_step(func, args, kwargs, around):
+    """A step of an optimizer over lists of tensors: each rank does it on its parts. Gradients and
+    state are brought to where the parameter is."""
+    params = args[0]
+    lists = [
+        list(map(part_beside, one, params)) if is_list_beside(one, params) else one
+        for one in args[1:]
+    ]
+    func([part_beside(one, one) for one in params], *lists, **kwargs)
+    return params
+
+
+def is_list_beside(value, params):
+    """Return whether an argument is a list of tensors, one for each parameter."""
+    return (
+        isinstance(value, (list, tuple))
+        and len(value) == len(params)
+        and all(isinstance(one, Tensor) for one in value)
+    )
+
+
+def part_beside(x, param):
+    """Return this rank's part of a tensor, placed as a parameter is."""
+    spec = getattr(x, "_spec", None)
+    if spec is None:
+        return x
+    if x.dim() != param.dim():
+        return x._local_tensor
+    return redistribute_local(x._local_tensor, spec, param._spec.placements)
+
+
+@handler("set_data")
+def set_data(func, args, kwargs, around):
+    """`x.data = y`: hold what another DTensor holds."""
+    x, source = args
+    if not hasattr(source, "_spec"):
+        raise RuntimeError(
+            "data: a DTensor takes the data of a DTensor; distribute_tensor makes one"
+        )
+    func(x, source)
+    x._local_tensor, x._spec = source._local_tensor, source._spec
+    return x

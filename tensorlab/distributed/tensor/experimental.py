@@ -1,0 +1,5 @@
+"""What may change: implicit replication."""
+
+from tensorlab.distributed.tensor.dispatching import implicit_replication
+
+__all__ = ["implicit_replication"]

@@ -1,0 +1,205 @@
+"""Strategies: in which ways an op can run on parts, and which of them costs the least.
+
+A rule (rules.py) lists for an op the candidates along one dimension of a mesh: with these
+placements of the operands, each rank can compute on its own, and the results are placed so. One
+candidate is chosen for each dimension of the mesh, by the bytes that have to be exchanged to
+bring the operands there.
+"""
+
+import dataclasses
+import math
+from typing import Any
+
+from tensorlab.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
+
+WHOLE = Replicate()
+SUM = Partial()
+
+RULES: dict = {}  # name of an op, without the `_` of its form in place: the function that lists its candidates
+ON_PARTS: dict = {}  # name of an op: function(func, *args, **kwargs) that computes it on parts
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidate:
+    """One way to run an op.
+
+    Attributes
+    ----------
+    outputs : tuple of Placement, one for each result; with one alone, it's that of all
+    inputs : tuple of Placement, one for each operand that is a DTensor
+    even : int or None: a size that the ranks must divide, where a dimension is cut in two or
+        joined with another
+    run : function(func, args, kwargs, rank, spec) or None, what runs in place of the op on the parts
+    """
+
+    outputs: tuple
+    inputs: tuple
+    even: int | None = None
+    run: Any = None
+
+
+@dataclasses.dataclass
+class OpCall:
+    """A call of an op as a rule sees it.
+
+    Attributes
+    ----------
+    name : str, such as "add"
+    func : OpOverload
+    args, kwargs : the arguments, with a Spec in place of each DTensor; lists are tuples
+    operands : list of Spec, the DTensors in their order
+    mesh : DeviceMesh
+    """
+
+    name: str
+    func: Any
+    args: tuple
+    kwargs: dict
+    operands: list
+    mesh: Any
+
+    def argument(self, name, default=None):
+        """Return an argument by its name in the schema, or what it is when it's left out."""
+        if name in self.kwargs:
+            return self.kwargs[name]
+        for place, one in enumerate(self.func._schema.arguments):
+            if one.name == name:
+                return self.args[place] if place < len(self.args) else default
+        return default
+
+
+def rule(*names):
+    """Register the decorated function as the rule of the ops of these names."""
+
+    def register(function):
+        for name in names:
+            RULES[name] = function
+        return function
+
+    return register
+
+
+def on_parts(*names):
+    """Register the decorated function as what computes the ops of these names on parts."""
+
+    def register(function):
+        for name in names:
+            ON_PARTS[name] = function
+        return function
+
+    return register
+
+
+def replicated(call):
+    """Return the candidate that is right for any op: every rank computes everything."""
+    return Candidate((WHOLE,), (WHOLE,) * len(call.operands))
+
+
+def as_it_is(call):
+    """Return the candidates of an op whose result is placed as its one operand, whatever that is."""
+    kinds = dict.fromkeys(call.operands[0].placements)
+    return [Candidate((one,), (one,)) for one in kinds]
+
+
+def by_letters(inputs, outputs, free=None, addends=(), linear=True):
+    """List the candidates of an op whose dimensions have letters, as in einsum.
+
+    Parameters
+    ----------
+    inputs, outputs : lists of str, a letter for each dimension. Where a letter is in no output,
+        the op sums over it
+    free : str, the letters that may be cut; by default all. `*` never is
+    addends : collection of int, the operands that are added to the sum
+    linear : bool, whether the op is linear in each operand
+
+    Examples
+    --------
+    >>> by_letters(["mk", "kn"], ["mn"])[1]
+    Candidate(outputs=(Shard(dim=0),), inputs=(Shard(dim=0), Replicate()), even=None, run=None)
+    """
+    n = len(inputs)
+    found = [Candidate((WHOLE,) * len(outputs), (WHOLE,) * n)]
+    letters = dict.fromkeys("".join(inputs))
+    for letter in letters:
+        if letter == "*" or (free is not None and letter not in free):
+            continue
+        placed = [Shard(one.index(letter)) if letter in one else WHOLE for one in inputs]
+        if any(letter in one for one in outputs):
+            if not all(letter in one for one in outputs):
+                continue
+            results = tuple(Shard(one.index(letter)) for one in outputs)
+        else:
+            results = (SUM,) * len(outputs)
+            placed = [SUM if k in addends else one for k, one in enumerate(placed)]
+        found.append(Candidate(results, tuple(placed)))
+    if linear:
+        for k in range(n):
+            if k not in addends:
+                placed = [SUM if j == k or j in addends else WHOLE for j in range(n)]
+                found.append(Candidate((SUM,) * len(outputs), tuple(placed)))
+    return found
+
+
+def choose(call, candidates, fixed=None):
+    """Choose one candidate for each dimension of the mesh.
+
+    Parameters
+    ----------
+    call : OpCall
+    candidates : list of Candidate
+    fixed : int or None, an operand that the op writes to, whose placement must stay
+
+    Returns
+    -------
+    list of Candidate
+
+    Raises
+    ------
+    RuntimeError
+        If the op writes to an operand whose placements allow no candidate.
+    """
+    chosen, evenly = [], {}
+    for i in range(call.mesh.ndim):
+        best, least = None, math.inf
+        for one in candidates:
+            price = cost(call, one, i, fixed)
+            if one.even is not None and one.even % (evenly.get(one.even, 1) * call.mesh.shape[i]):
+                price = math.inf
+            if price < least:
+                best, least = one, price
+        if best is None:
+            held = ", ".join(str(one) for one in call.operands)
+            raise RuntimeError(
+                f"{call.func}: it can't write to a tensor placed as this one: {held}; redistribute "
+                f"it before, or use the form that returns a new tensor"
+            )
+        if best.even is not None:
+            evenly[best.even] = evenly.get(best.even, 1) * call.mesh.shape[i]
+        chosen.append(best)
+    return chosen
+
+
+def cost(call, candidate, i, fixed):
+    """Return how many bytes a rank exchanges to bring all operands to a candidate's placements."""
+    size, total = call.mesh.shape[i], 0.0
+    for k, (spec, wanted) in enumerate(zip(call.operands, candidate.inputs, strict=True)):
+        current = spec.placements[i]
+        if current == wanted:
+            continue
+        if k == fixed:
+            return math.inf
+        nbytes = math.prod(spec.shape) * spec.dtype.itemsize + 1
+        total += price_of(current, wanted, nbytes, size)
+    return total
+
+
+def price_of(current: Placement, wanted: Placement, nbytes, size):
+    """Return the price of one change: bytes, and a little for what is copied locally."""
+    share = nbytes * (size - 1) / size
+    if current.is_replicate():
+        return (0.01 if wanted.is_shard() else 0.02) * nbytes
+    if wanted.is_partial():
+        return math.inf
+    if current.is_partial():
+        return share if wanted.is_shard() else 2 * share
+    return share / size if wanted.is_shard() else share
