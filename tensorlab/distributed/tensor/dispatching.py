@@ -365,24 +365,32 @@ def spec_like(spec, dtype):
 
 @handler("adam_step_", "sgd_step_")
 def optimizer_step(func, args, kwargs, around):
-    """A step of an optimizer over lists of tensors: each rank does it on its parts. Gradients and
-    state are brought to where the parameter is."""
-    params = args[0]
-    lists = [
-        list(map(part_beside, one, params)) if is_list_beside(one, params) else one
-        for one in args[1:]
-    ]
-    func([part_beside(one, one) for one in params], *lists, **kwargs)
+    """A step of an optimizer over lists of tensors: each rank does it on its parts. Gradients are
+    brought to where the parameters are, and so is state that isn't there yet, which stays there."""
+    params, grads, *rest = args
+    brought = [part_beside(x, one) for x, one in zip(grads, params, strict=True)]
+    for value in rest:
+        if is_list_beside(value, params):
+            for x, one in zip(value, params, strict=True):
+                move_beside(x, one)
+    own = [[part_beside(x, x) for x in value] if is_list(value) else value for value in rest]
+    func(
+        [one._local_tensor if hasattr(one, "_spec") else one for one in params],
+        brought,
+        *own,
+        **kwargs,
+    )
     return params
+
+
+def is_list(value):
+    """Return whether an argument is a list of tensors."""
+    return isinstance(value, (list, tuple)) and all(isinstance(one, Tensor) for one in value)
 
 
 def is_list_beside(value, params):
     """Return whether an argument is a list of tensors, one for each parameter."""
-    return (
-        isinstance(value, (list, tuple))
-        and len(value) == len(params)
-        and all(isinstance(one, Tensor) for one in value)
-    )
+    return is_list(value) and len(value) == len(params)
 
 
 def part_beside(x, param):
@@ -393,6 +401,15 @@ def part_beside(x, param):
     if x.dim() != param.dim():
         return x._local_tensor
     return redistribute_local(x._local_tensor, spec, param._spec.placements)
+
+
+def move_beside(x, param):
+    """Place state of an optimizer as its parameter is, if it isn't."""
+    if not hasattr(x, "_spec") or not hasattr(param, "_spec") or x.dim() != param.dim():
+        return
+    if x._spec.placements != param._spec.placements:
+        x._local_tensor = part_beside(x, param)
+        x._spec = x._spec.with_placements(param._spec.placements)
 
 
 @handler("set_data")

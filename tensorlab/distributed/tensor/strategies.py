@@ -10,7 +10,13 @@ import dataclasses
 import math
 from typing import Any
 
-from tensorlab.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
+from tensorlab.distributed.tensor.placement_types import (
+    Partial,
+    Placement,
+    Replicate,
+    Shard,
+    _StridedShard,
+)
 
 WHOLE = Replicate()
 SUM = Partial()
@@ -161,7 +167,7 @@ def choose(call, candidates, fixed=None):
     chosen, evenly = [], {}
     for i in range(call.mesh.ndim):
         best, least = None, math.inf
-        for one in candidates:
+        for one in [*candidates, *cut_later(call, candidates, i)]:
             price = cost(call, one, i, fixed)
             if one.even is not None and one.even % (evenly.get(one.even, 1) * call.mesh.shape[i]):
                 price = math.inf
@@ -177,6 +183,26 @@ def choose(call, candidates, fixed=None):
             evenly[best.even] = evenly.get(best.even, 1) * call.mesh.shape[i]
         chosen.append(best)
     return chosen
+
+
+def cut_later(call, candidates, i):
+    """Return the candidates once more, cut after other dimensions of the mesh, if an operand is."""
+    strided = [
+        one.placements[i] for one in call.operands if isinstance(one.placements[i], _StridedShard)
+    ]
+    if not strided:
+        return []
+
+    def later(placements):
+        return tuple(
+            _StridedShard(one.dim, split_factor=strided[0].split_factor) if one.is_shard() else one
+            for one in placements
+        )
+
+    return [
+        dataclasses.replace(one, outputs=later(one.outputs), inputs=later(one.inputs))
+        for one in candidates
+    ]
 
 
 def cost(call, candidate, i, fixed):
@@ -195,9 +221,9 @@ def cost(call, candidate, i, fixed):
 
 def price_of(current: Placement, wanted: Placement, nbytes, size):
     """Return the price of one change: bytes, and a little for what is copied locally."""
-    share = nbytes * (size - 1) / size
+    share = nbytes * (size - 1) / size + 0.03
     if current.is_replicate():
-        return (0.01 if wanted.is_shard() else 0.02) * nbytes
+        return 0.01 * nbytes if wanted.is_shard() else 0.02 * nbytes
     if wanted.is_partial():
         return math.inf
     if current.is_partial():

@@ -48,13 +48,30 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     if not tensors:
         return zeros(())
     with no_grad():
-        total = norm(stack([norm(x, norm_type) for x in tensors]), norm_type)
+        total = norm_of_norms([norm(x, norm_type) for x in tensors], norm_type)
     if error_if_nonfinite and not total.isfinite():
         raise RuntimeError(
             f"get_total_norm: the total norm of order {norm_type} is {total.item()}, so gradients "
             f"cannot be scaled by it; find the nan or inf, or give error_if_nonfinite=False"
         )
     return total
+
+
+def norm_of_norms(norms, norm_type):
+    """Return the norm of a vector of norms, some of which may be tensors that several ranks hold.
+
+    Those of one mesh of ranks go together; where there are several meshes, their norms are formed
+    one by one, and the result is a plain tensor.
+    """
+    meshes = {}
+    for x in norms:
+        mesh = None if type(x) is Tensor else getattr(x, "device_mesh", None)
+        meshes.setdefault(mesh, []).append(x)
+    totals = [norm(stack(of_mesh), norm_type) for of_mesh in meshes.values()]
+    if len(totals) == 1:
+        return totals[0]
+    whole = [x if type(x) is Tensor else x.full_tensor() for x in totals]
+    return norm(stack(whole), norm_type)
 
 
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
