@@ -4,6 +4,25 @@
 `FullyShardedDataParallel` is the older way, a module around the module.
 """
 
+from tensorlab._on_demand import on_demand
+from tensorlab.distributed.fsdp.api import (
+    BackwardPrefetch,
+    CPUOffload,
+    FullOptimStateDictConfig,
+    FullStateDictConfig,
+    LocalOptimStateDictConfig,
+    LocalStateDictConfig,
+    MixedPrecision,
+    OptimStateDictConfig,
+    OptimStateKeyType,
+    ShardedOptimStateDictConfig,
+    ShardedStateDictConfig,
+    ShardingStrategy,
+    StateDictConfig,
+    StateDictSettings,
+    StateDictType,
+)
+from tensorlab.distributed.fsdp.fully_sharded_data_parallel import FullyShardedDataParallel
 from tensorlab.distributed.fsdp.policies import (
     CPUOffloadPolicy,
     DataParallelMeshDims,
@@ -19,13 +38,31 @@ from tensorlab.distributed.fsdp.sharding import (
 )
 
 __all__ = [
+    "BackwardPrefetch",
+    "CPUOffload",
     "CPUOffloadPolicy",
     "DataParallelMeshDims",
     "FSDPModule",
+    "FullOptimStateDictConfig",
+    "FullStateDictConfig",
+    "FullyShardedDataParallel",
+    "LocalOptimStateDictConfig",
+    "LocalStateDictConfig",
+    "MixedPrecision",
     "MixedPrecisionPolicy",
     "OffloadPolicy",
+    "OptimStateDictConfig",
+    "OptimStateKeyType",
+    "ShardedOptimStateDictConfig",
+    "ShardedStateDictConfig",
+    "ShardingStrategy",
+    "StateDictConfig",
+    "StateDictSettings",
+    "StateDictType",
     "UnshardHandle",
     "fully_shard",
     "register_fsdp_forward_method",
     "share_comm_ctx",
 ]
+
+__getattr__, __dir__ = on_demand(__name__, ("api", "fully_sharded_data_parallel", "wrap"))

@@ -137,7 +137,7 @@ def test_parameters_are_dtensors_cut_by_rows():
 def test_another_dimension_can_be_cut():
     def run(rank):
         model, x, loss_of = networks.mlp_case()
-        by_columns = lambda param: Shard(param.dim() - 1)  # noqa: E731
+        by_columns = lambda param: Shard(param.dim() - 1)
         fully_shard(model, shard_placement_fn=by_columns)
         assert model.down.weight.placements == (Shard(1),)
         return train(model, x.chunk(2)[rank], loss_of)
