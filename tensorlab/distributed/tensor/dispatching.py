@@ -31,7 +31,7 @@ WITHOUT_WARNING = {"item", "tolist", "truth", "sizes", "one_hot"}
 TOLD: set = set()  # names of ops of which a warning has been given
 
 # The argument of an op that is the size of its result.
-SIZES = {"view": 1, "_reshape_copy": 1, "expand": 1, "sum_to_size": 1}
+SIZES = {"view": 1, "_reshape_copy": 1, "expand": 1, "sum_to_size": 1, "conv": 3, "conv_input": 2}
 
 
 @dataclasses.dataclass
@@ -42,7 +42,7 @@ class Plan:
     ----------
     inputs : list of tuples of Placement, for each operand
     outputs : tuple of tuples of Placement, for each result, or one for all
-    metas : list of (shape, stride, dtype), or None where every result is whole on each rank
+    metas : list of (shape, stride, dtype, offset), or None where every result is whole on each rank
     run : function in place of the op, and the operand whose first row it is told; or None
     """
 
@@ -197,7 +197,7 @@ def make_plan(cls, func, args, kwargs, operands, mesh):
         specs,
         mesh,
     )
-    chosen = choose(call, candidates_of(call), fixed=0 if func.op.writes else None)
+    chosen = choose(call, candidates_of(call), written=0 if func.op.writes else None)
     inputs = [tuple(one.inputs[k] for one in chosen) for k in range(len(specs))]
     count = max(len(one.outputs) for one in chosen)
     outputs = tuple(
@@ -247,7 +247,7 @@ def tell(call):
 
 
 def metas_of(cls, func, args, kwargs):
-    """Return shape, stride and dtype of each result of an op on whole tensors."""
+    """Return shape, stride, dtype and offset of each result of an op on whole tensors."""
 
     def meta(x):
         if isinstance(x, cls):
@@ -259,7 +259,7 @@ def metas_of(cls, func, args, kwargs):
         *swapped(args, Tensor, meta), **{k: swapped(v, Tensor, meta) for k, v in kwargs.items()}
     )
     found = [one for one in flat(result) if isinstance(one, Tensor)]
-    return [(tuple(one.shape), tuple(one.stride()), one.dtype) for one in found]
+    return [(tuple(x.shape), tuple(x.stride()), x.dtype, x.storage_offset()) for x in found]
 
 
 def on_parts(func):
@@ -284,6 +284,11 @@ def run(cls, func, args, kwargs, operands, plan, mesh):
         size = local_shape(plan.metas[0][0], mesh, plan.outputs[0])
         size = size[len(size) - len(own[place]) :]  # sum_to_size keeps dimensions before, of size 1
         own = (*own[:place], type(own[place])(size), *own[place + 1 :])
+    if func._opname == "squeeze":  # a part may have the size 1 where the whole hasn't
+        own = (
+            own[0],
+            [dim for dim, n in enumerate(operands[0].shape) if n == 1 and is_named(dim, args)],
+        )
     with no_grad():
         if plan.run is not None:
             spec = operands[0]._spec
@@ -295,8 +300,45 @@ def run(cls, func, args, kwargs, operands, plan, mesh):
         else:
             result = on_parts(func)(*own, **own_kwargs)
     if func.op.writes:
+        bring_back(func, args[0], own[0], plan.inputs[0])
         return args[0]
-    return wrapped(func, result, plan, mesh, cls.around)
+    made = wrapped(func, result, plan, mesh, cls.around)
+    if func.op.is_view and is_elsewhere(result, operands[0]._local_tensor):
+        mark_as_copy(made)
+    return made
+
+
+def bring_back(func, x, local, placements):
+    """Copy what was written to a part that was brought elsewhere for it."""
+    if getattr(x, "_is_copy", False):
+        raise RuntimeError(
+            f"{func}: it writes to a view of a DTensor that is placed so that the view had to be a copy; "
+            f"redistribute the tensor to Replicate before the view, or write to the tensor itself"
+        )
+    if local is not x._local_tensor:
+        spec = x._spec.with_placements(placements)
+        x._local_tensor.copy_(redistribute_local(local, spec, x._spec.placements))
+
+
+def is_elsewhere(result, local):
+    """Return whether a view, or the first of several, lies in other memory than its operand."""
+    first = next(flat(result))
+    if not first.numel():
+        return False
+    return first.untyped_storage().data_ptr() != local.untyped_storage().data_ptr()
+
+
+def mark_as_copy(made):
+    """Note of DTensors that what is written to them would not reach what they are views of."""
+    for one in flat(made):
+        one._is_copy = True
+
+
+def is_named(dim, args):
+    """Return whether squeeze is to take a dimension away if its size is 1."""
+    dims = args[1] if len(args) > 1 else None
+    dims = [dims] if isinstance(dims, int) else dims
+    return dims is None or dim in [one % args[0].dim() for one in dims]
 
 
 def wrapped(func, result, plan, mesh, around):
@@ -309,15 +351,15 @@ def wrapped(func, result, plan, mesh, around):
         if plan.metas is None:
             placements = (Replicate(),) * mesh.ndim
             spec = Spec(mesh, placements, local.shape, tuple(local.stride()), local.dtype)
-            return around(local, spec)
-        shape, stride, dtype = plan.metas[number]
+            return around(local, spec, local.storage_offset() if func.op.is_view else 0)
+        shape, stride, dtype, offset = plan.metas[number]
         spec = Spec(mesh, plan.outputs[number], local.shape.__class__(shape), stride, dtype)
         if tuple(local.shape) != spec.local_shape():
             raise RuntimeError(
                 f"{func}: this rank's part has the shape {list(local.shape)}, and should have "
                 f"{list(spec.local_shape())} of {spec}; redistribute the operands to Replicate before"
             )
-        return around(local, spec)
+        return around(local, spec, offset)
 
     return swapped(result, Tensor, wrap)
 
@@ -329,7 +371,7 @@ def nothing(func, plan, mesh, args, around):
     if plan.metas is None:
         raise RuntimeError(f"{func}: rank {mesh.get_rank()} is not in {mesh}, and has no values")
     made = []
-    for (shape, stride, dtype), placements in zip(plan.metas, plan.outputs, strict=True):
+    for (shape, stride, dtype, _), placements in zip(plan.metas, plan.outputs, strict=True):
         local = empty_strided((0,), (1,), dtype=dtype)
         made.append(around(local, Spec(mesh, placements, shape, stride, dtype)))
     return made[0] if len(made) == 1 else tuple(made)
@@ -410,6 +452,34 @@ def move_beside(x, param):
     if x._spec.placements != param._spec.placements:
         x._local_tensor = part_beside(x, param)
         x._spec = x._spec.with_placements(param._spec.placements)
+
+
+@handler("as_strided")
+def as_strided(func, args, kwargs, around):
+    """Look at the memory of the whole in another way: each rank does it on all of it."""
+    x, size, stride, *rest = args
+    offset = rest[0] if rest else kwargs.get("storage_offset")
+    spec = x._spec
+    local = redistribute_local(x._local_tensor, spec, (Replicate(),) * spec.mesh.ndim)
+    is_copy = local is not x._local_tensor
+    if tuple(local.stride()) != tuple(spec.stride):
+        local, is_copy = laid_out(local, spec.stride), True
+    within = 0 if offset is None else offset - x.storage_offset()
+    result = func(local, size, stride, within + local.storage_offset())
+    everywhere = (Replicate(),) * spec.mesh.ndim
+    shape = local.shape.__class__(size)
+    made = Spec(spec.mesh, everywhere, shape, tuple(stride), spec.dtype)
+    made = around(result, made, x.storage_offset() if offset is None else offset)
+    made._is_copy = is_copy
+    return made
+
+
+def laid_out(x, stride):
+    """Return a copy of a tensor with other strides; where one is 0, the values are equal."""
+    for dim, step in enumerate(stride):
+        if step == 0 and x.shape[dim] > 1:
+            return laid_out(x.narrow(dim, 0, 1), stride).expand(x.shape)
+    return empty_strided(x.shape, stride, dtype=x.dtype).copy_(x)
 
 
 @handler("set_data")

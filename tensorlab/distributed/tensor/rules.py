@@ -74,10 +74,15 @@ def number_over_tensor(call):
 @rule("detach", "data", "clone", "to_copy", "_lazy_clone", "to_integers")
 def same_place(call):
     """A copy, or the same tensor seen anew; rounding to integers isn't linear."""
-    rounds = call.kwargs.get("dtype") is not None and not call.kwargs["dtype"].is_floating_point
-    if rounds and not call.kwargs["dtype"].is_complex:
-        return pointwise(call)
-    return as_it_is(call)
+    return pointwise(call) if rounds(call) else as_it_is(call)
+
+
+def rounds(call):
+    """Return whether an op converts numbers to integers, which isn't linear."""
+    wanted = call.argument("dtype")
+    if wanted is None or wanted.is_floating_point or wanted.is_complex:
+        return False
+    return call.operands[0].dtype.is_floating_point
 
 
 @rule("copy", "fill", "zero", "masked_fill", "masked_fill.Tensor", "update_average")
@@ -240,9 +245,14 @@ def reduction(call, across=None, passes=False):
     return found
 
 
+def is_even(spec, dim, call):
+    """Return whether all ranks have equally many rows of a dimension, and so some."""
+    return spec.shape[dim] > 0 and spec.shape[dim] % call.mesh.size() == 0
+
+
 @rule("sum")
 def sum_rule(call):
-    return reduction(call, lambda dim: SUM, passes=True)
+    return reduction(call, lambda dim: SUM, passes=not rounds(call))
 
 
 @rule("count_nonzero")
@@ -253,12 +263,12 @@ def count_nonzero(call):
 @rule("mean")
 def mean(call):
     """The mean of means, where all ranks have equally many."""
-    shape = call.operands[0].shape
+    spec = call.operands[0]
 
     def across(dim):
-        return Partial("avg") if shape[dim] % call.mesh.size() == 0 and shape[dim] else None
+        return Partial("avg") if is_even(spec, dim, call) else None
 
-    return reduction(call, across, passes=True)
+    return reduction(call, across, passes=not rounds(call))
 
 
 @rule("amax", "amin", "max", "min", "any", "all")
@@ -268,8 +278,11 @@ def extremum(call):
         return reduction(call)
     spec = call.operands[0]
     kind = Partial("max" if call.name in ("amax", "max", "any") else "min")
-    whole = all(n >= call.mesh.size() for n in spec.shape)  # none has nothing to compare
-    return reduction(call, lambda dim: kind if whole and not spec.dtype.is_complex else None)
+
+    def across(dim):  # each rank has something to compare
+        return kind if is_even(spec, dim, call) and not spec.dtype.is_complex else None
+
+    return reduction(call, across)
 
 
 @rule("prod")
@@ -288,9 +301,8 @@ def vector_norm(call):
     spec = call.operands[0]
     order = float(call.argument("ord", 2))
     kind = _NormPartial(order)
-    infinite = order in (float("inf"), float("-inf"))
-    empty = infinite and any(n < call.mesh.size() for n in spec.shape)
-    found = reduction(call, lambda dim: None if empty else kind)
+    of_some = order < 0 or order == float("inf")  # it isn't defined for no elements
+    found = reduction(call, lambda dim: kind if not of_some or is_even(spec, dim, call) else None)
     if len(reduced_dims(call, spec.ndim)) == spec.ndim and order != 0:
         found.append(Candidate((kind,), (kind,)))
     return found

@@ -146,39 +146,28 @@ def by_letters(inputs, outputs, free=None, addends=(), linear=True):
     return found
 
 
-def choose(call, candidates, fixed=None):
+def choose(call, candidates, written=None):
     """Choose one candidate for each dimension of the mesh.
 
     Parameters
     ----------
     call : OpCall
     candidates : list of Candidate
-    fixed : int or None, an operand that the op writes to, whose placement must stay
+    written : int or None, an operand that the op writes to, and that has to come back to where it is
 
     Returns
     -------
     list of Candidate
-
-    Raises
-    ------
-    RuntimeError
-        If the op writes to an operand whose placements allow no candidate.
     """
     chosen, evenly = [], {}
     for i in range(call.mesh.ndim):
-        best, least = None, math.inf
+        best, least = replicated(call), math.inf
         for one in [*candidates, *cut_later(call, candidates, i)]:
-            price = cost(call, one, i, fixed)
+            price = cost(call, one, i, written)
             if one.even is not None and one.even % (evenly.get(one.even, 1) * call.mesh.shape[i]):
                 price = math.inf
             if price < least:
                 best, least = one, price
-        if best is None:
-            held = ", ".join(str(one) for one in call.operands)
-            raise RuntimeError(
-                f"{call.func}: it can't write to a tensor placed as this one: {held}; redistribute "
-                f"it before, or use the form that returns a new tensor"
-            )
         if best.even is not None:
             evenly[best.even] = evenly.get(best.even, 1) * call.mesh.shape[i]
         chosen.append(best)
@@ -205,17 +194,17 @@ def cut_later(call, candidates, i):
     ]
 
 
-def cost(call, candidate, i, fixed):
+def cost(call, candidate, i, written):
     """Return how many bytes a rank exchanges to bring all operands to a candidate's placements."""
     size, total = call.mesh.shape[i], 0.0
     for k, (spec, wanted) in enumerate(zip(call.operands, candidate.inputs, strict=True)):
         current = spec.placements[i]
         if current == wanted:
             continue
-        if k == fixed:
-            return math.inf
         nbytes = math.prod(spec.shape) * spec.dtype.itemsize + 1
         total += price_of(current, wanted, nbytes, size)
+        if k == written:
+            total += price_of(wanted, current, nbytes, size)
     return total
 
 

@@ -44,10 +44,10 @@ class DTensor(Tensor):
     __torch_function__ = disabled_tensor_function
 
     @staticmethod
-    def __new__(cls, local_tensor, spec, *, requires_grad=False):
+    def __new__(cls, local_tensor, spec, *, requires_grad=False, storage_offset=0):
         made = Tensor._make_wrapper_subclass(
-            cls, spec.shape, spec.stride, dtype=local_tensor.dtype, device=local_tensor.device,
-            requires_grad=requires_grad,
+            cls, spec.shape, spec.stride, storage_offset, dtype=local_tensor.dtype,
+            device=local_tensor.device, requires_grad=requires_grad,
         )  # fmt: skip
         made._local_tensor = local_tensor.detach() if local_tensor.requires_grad else local_tensor
         made._spec = spec
@@ -57,9 +57,9 @@ class DTensor(Tensor):
         pass
 
     @classmethod
-    def around(cls, local, spec):
+    def around(cls, local, spec, storage_offset=0):
         """Make one of this rank's part, without history."""
-        return DTensor(local, spec)
+        return DTensor(local, spec, storage_offset=storage_offset)
 
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):

@@ -87,8 +87,7 @@ def unbind(call):
 def along_others(call):
     """What changes some dimensions, and leaves the others as they are."""
     ndim = call.operands[0].ndim
-    name = {"flip": "dims", "roll": "dims"}.get(call.name, "dim")
-    dims = call.argument(name, 0)
+    dims = call.argument("dims", ()) if call.name in ("flip", "roll") else call.argument("dim", 0)
     dims = (dims,) if isinstance(dims, int) else dims
     changed = {dim % ndim for dim in dims} if dims else set(range(ndim))
     return moved(call, {dim: dim for dim in range(ndim) if dim not in changed})
