@@ -102,6 +102,8 @@ def change(local, spec, i, placements, wanted):
             return current.reduce(lambda x, op: scattered(x, op, wanted.dim, sizes, group), local)
         return current.reduce(lambda x, op: reduced(x, op, group), local)
     if current.is_shard():
+        if wanted.is_shard(current.dim):
+            return local  # with no other cut of the dimension, it doesn't matter when this one was
         before = local_range(
             spec.shape[current.dim], current.dim, mesh, placements, mesh.get_coordinate(), stop=i
         )[1]
