@@ -134,23 +134,14 @@ def piece_of(x):
     """Return this rank's piece of a tensor: all of it, or the local part of a DTensor."""
     if not hasattr(x, "placements"):
         return Piece(tuple(x.shape), (0,) * x.dim(), x.detach())
-    local, size = x.to_local().detach(), list(x.shape)
-    offsets = [0] * len(size)
-    left = list(size)
-    places = x.device_mesh.get_coordinate()
-    for dim_of_mesh, placement in enumerate(x.placements):
-        if placement.is_partial():
-            raise DistError(
-                "checkpoint: a tensor is Partial; redistribute it to Shard or Replicate before"
-            )
-        if not placement.is_shard():
-            continue
-        dim, ranks = placement.dim % len(size), x.device_mesh.size(dim_of_mesh)
-        each = -(-left[dim] // ranks)  # as chunk cuts: the last ones may be shorter, or empty
-        begin = min(left[dim], each * places[dim_of_mesh])
-        offsets[dim] += begin
-        left[dim] = min(left[dim], begin + each) - begin
-    return Piece(tuple(size), tuple(offsets), local)
+    from tensorlab.distributed.tensor.layouts import compute_local_shape_and_global_offset
+
+    if any(one.is_partial() for one in x.placements):
+        raise DistError(
+            "checkpoint: a tensor is Partial; redistribute it to Shard or Replicate before"
+        )
+    _, offsets = compute_local_shape_and_global_offset(x.shape, x.device_mesh, x.placements)
+    return Piece(tuple(x.shape), offsets, x.to_local().detach())
 
 
 def overlap(first, first_size, second, second_size):

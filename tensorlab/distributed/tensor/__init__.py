@@ -28,4 +28,6 @@ __all__ = [
     "zeros",
 ]
 
-__getattr__, __dir__ = on_demand(__name__, ("experimental", "parallel", "placement_types"))
+__getattr__, __dir__ = on_demand(
+    __name__, ("debug", "device_mesh", "experimental", "parallel", "placement_types")
+)

@@ -6,8 +6,8 @@ and `PrepareModuleInput` and `PrepareModuleOutput` say what comes in and goes ou
 """
 
 from tensorlab.distributed.tensor.parallel.api import parallelize_module
-from tensorlab.distributed.tensor.parallel.losses import loss_parallel
-from tensorlab.distributed.tensor.parallel.styles import (
+from tensorlab.distributed.tensor.parallel.loss import loss_parallel
+from tensorlab.distributed.tensor.parallel.style import (
     ColwiseParallel,
     ParallelStyle,
     PrepareModuleInput,

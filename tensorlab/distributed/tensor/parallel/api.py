@@ -4,7 +4,7 @@ import fnmatch
 import warnings
 
 from tensorlab.distributed.device_mesh import active_mesh
-from tensorlab.distributed.tensor.parallel.styles import ParallelStyle
+from tensorlab.distributed.tensor.parallel.style import ParallelStyle
 
 __all__ = ["parallelize_module"]
 
