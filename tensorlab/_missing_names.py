@@ -173,12 +173,6 @@ PLANNED = [
         """data_parallel gather parallel_apply replicate scatter comm distributed scatter_gather""",
     ),
     (
-        "54-sharding-and-failures",
-        "train in one process",
-        "distributed.fsdp",
-        """DataParallelMeshDims api fully_sharded_data_parallel sharded_grad_scaler wrap""",
-    ),
-    (
         "",
         "draw with torch.rand, randn or multinomial",
         "distributions",
@@ -406,6 +400,31 @@ LEFT_OUT = [
         distributed.run.parse_args distributed.run.parse_min_max_nnodes distributed.run.record
         distributed.run.run distributed.run.run_script_path distributed.launch.get_args_parser
         distributed.launch.launch distributed.launch.parse_args distributed.launch.run""",
+    ),
+    (
+        "it's a part of GradScaler's state in PyTorch; here there is nothing like it to be named",
+        "distributed.fsdp.sharded_grad_scaler",
+        "OptState",
+    ),
+    (
+        "fully_shard and FullyShardedDataParallel work with tensor parallel as they are",
+        "distributed.tensor.parallel",
+        "fsdp",
+    ),
+    (
+        "give the module the style SequenceParallel, whose inputs are parts already",
+        "distributed.tensor.parallel",
+        "input_reshard",
+    ),
+    (
+        "call scaled_dot_product_attention on DTensors that are cut by batches or heads",
+        "distributed.tensor.experimental",
+        "context_parallel",
+    ),
+    (
+        "compute with parts in a function, and make it one of DTensors by local_map",
+        "distributed.tensor.experimental",
+        "register_sharding",
     ),
     (
         "call init_process_group, which meets the other ranks",

@@ -65,4 +65,6 @@ __all__ = [
     "share_comm_ctx",
 ]
 
-__getattr__, __dir__ = on_demand(__name__, ("api", "fully_sharded_data_parallel", "wrap"))
+__getattr__, __dir__ = on_demand(
+    __name__, ("api", "fully_sharded_data_parallel", "sharded_grad_scaler", "wrap")
+)

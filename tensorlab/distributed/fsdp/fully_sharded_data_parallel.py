@@ -15,6 +15,7 @@ from tensorlab.distributed.device_mesh import DeviceMesh, init_device_mesh
 from tensorlab.distributed.fsdp.api import (
     BackwardPrefetch,
     MixedPrecision,
+    OptimStateKeyType,
     ShardingStrategy,
 )
 from tensorlab.distributed.fsdp.policies import MixedPrecisionPolicy
@@ -34,7 +35,7 @@ from tensorlab.distributed.tensor.tensors import DTensor
 from tensorlab.nn.module import Module
 from tensorlab.nn.utils.clip_grad import clip_grad_norm_
 
-__all__ = ["FullyShardedDataParallel"]
+__all__ = ["FullyShardedDataParallel", "OptimStateKeyType"]
 
 WRAPPED = "_fsdp_wrapped_module"
 KEEPS_WHOLE = (ShardingStrategy.SHARD_GRAD_OP, ShardingStrategy._HYBRID_SHARD_ZERO2)

@@ -2,6 +2,7 @@
 
 import functools
 
+from tensorlab import _missing
 from tensorlab._tensor import Tensor
 from tensorlab.distributed.tensor.dispatching import implicit_replication
 from tensorlab.distributed.tensor.placement_types import Placement
@@ -112,3 +113,6 @@ def as_dtensors(out, placements, mesh):
         for x, one in zip(outputs, placements, strict=True)
     )
     return made[0] if alone else made
+
+
+__getattr__ = _missing.refusing(__name__)

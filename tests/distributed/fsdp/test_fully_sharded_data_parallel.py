@@ -21,6 +21,7 @@ from tensorlab.distributed.fsdp import (
     StateDictType,
 )
 from tensorlab.distributed.fsdp import FullyShardedDataParallel as FSDP
+from tensorlab.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler
 from tensorlab.distributed.fsdp.wrap import (
     CustomPolicy,
     ModuleWrapPolicy,
@@ -366,3 +367,26 @@ def test_what_is_refused():
         return type(model[0].weight).__name__, type(model[1].weight).__name__
 
     assert spawn(run, nprocs=2)[0] == ("Parameter", "DTensor")
+
+
+def test_a_step_is_left_out_at_all_ranks_or_at_none():
+    def run(rank):
+        model, x, loss_of = networks.mlp_case(torch.float32)
+        model = FSDP(model, ignored_states=[model.down.bias])
+        scaler = ShardedGradScaler(init_scale=4.0)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        with pytest.raises(TypeError, match="expected a ProcessGroup"):
+            ShardedGradScaler(process_group=3)
+        scales = []
+        for bad in (False, True):
+            optimizer.zero_grad()
+            x = x.clone()
+            if bad and rank == 1:
+                x[0, 0] = float("inf")
+            scaler.scale(loss_of(model(x), x)).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            scales.append(scaler.get_scale())
+        return scales, bool(whole(model.up.weight.detach()).isfinite().all())
+
+    assert spawn(run, nprocs=2) == [([4.0, 2.0], True)] * 2

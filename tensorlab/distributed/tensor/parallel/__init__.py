@@ -5,6 +5,7 @@
 and `PrepareModuleInput` and `PrepareModuleOutput` say what comes in and goes out.
 """
 
+from tensorlab import _missing
 from tensorlab.distributed.tensor.parallel.api import parallelize_module
 from tensorlab.distributed.tensor.parallel.loss import loss_parallel
 from tensorlab.distributed.tensor.parallel.style import (
@@ -28,3 +29,5 @@ __all__ = [
     "loss_parallel",
     "parallelize_module",
 ]
+
+__getattr__ = _missing.refusing(__name__)
