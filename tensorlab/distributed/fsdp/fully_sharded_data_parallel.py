@@ -61,7 +61,7 @@ class FullyShardedDataParallel(StateDicts, Module):
     device_id : accepted for PyTorch's sake
     sync_module_states : bool, whether all ranks take the values of the first
     forward_prefetch, limit_all_gathers, use_orig_params : bool, accepted for PyTorch's sake
-    device_mesh : DeviceMesh, in place of process_group
+    device_mesh : DeviceMesh, instead of process_group
 
     Examples
     --------

@@ -32,7 +32,7 @@ class Group:
     reduces, all_reduces : bool, whether backward reduces gradients now, over the shards' ranks and
         over those that replicate
     reshards_after_backward : bool
-    factor : float or None, what sums of gradients are divided by in place of the number of ranks
+    factor : float or None, what sums of gradients are divided by instead of the number of ranks
     """
 
     def __init__(self, params, ranks, policy):
@@ -48,7 +48,7 @@ class Group:
 
     # ------------------------------------------------------------ gathering
     def versions(self):
-        """Return what tells whether the parts have changed."""
+        """Return what is another value once the parts have changed."""
         return [(id(one.sharded), one.sharded._local_tensor._version) for one in self.params]
 
     def dtype_of(self, param):

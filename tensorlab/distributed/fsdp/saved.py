@@ -58,7 +58,7 @@ def unregister(group):
 
 
 def pack(x):
-    """Return what backward keeps in place of a tensor."""
+    """Return what backward keeps instead of a tensor."""
     local, spec = (x._local_tensor, x._spec) if isinstance(x, DTensor) else (x, None)
     if type(local) is not Tensor and not isinstance(local, Tensor):
         return x

@@ -286,7 +286,7 @@ class FSDPModule:
             state.is_last_backward = is_last_backward
 
     def set_gradient_divide_factor(self, factor):
-        """Set what sums of gradients are divided by, in place of the number of ranks."""
+        """Set what sums of gradients are divided by, instead of the number of ranks."""
         self._set(False, factor=float(factor))
 
     def set_reduce_scatter_divide_factor(self, factor):

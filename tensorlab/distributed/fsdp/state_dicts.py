@@ -257,7 +257,7 @@ class StateDicts:
     def rekey_optim_state_dict(
         optim_state_dict, optim_state_key_type, model, optim_input=None, optim=None
     ):
-        """Return a state dict with names of parameters in place of numbers, or the other way round."""
+        """Return a state dict with names of parameters instead of numbers, or the other way round."""
         names = [name for name, _ in names_of(model, optim)]
         if optim_state_key_type is OptimStateKeyType.PARAM_NAME:
             new = dict(enumerate(names))

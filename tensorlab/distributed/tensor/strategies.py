@@ -22,6 +22,7 @@ WHOLE = Replicate()
 SUM = Partial()
 
 RULES: dict = {}  # name of an op, without the `_` of its form in place: the function that lists its candidates
+HANDLERS: dict = {}  # name of an op: function(func, args, kwargs, around) that does everything itself
 ON_PARTS: dict = {}  # name of an op: function(func, *args, **kwargs) that computes it on parts
 
 
@@ -35,7 +36,7 @@ class Candidate:
     inputs : tuple of Placement, one for each operand that is a DTensor
     even : int or None: a size that the ranks must divide, where a dimension is cut in two or
         joined with another
-    run : function(func, args, kwargs, rank, spec) or None, what runs in place of the op on the parts
+    run : function(func, args, kwargs, rank, spec) or None, what runs instead of the op on the parts
     """
 
     outputs: tuple
@@ -52,7 +53,7 @@ class OpCall:
     ----------
     name : str, such as "add"
     func : OpOverload
-    args, kwargs : the arguments, with a Spec in place of each DTensor; lists are tuples
+    args, kwargs : the arguments, with a Spec instead of each DTensor; lists are tuples
     operands : list of Spec, the DTensors in their order
     mesh : DeviceMesh
     """
@@ -80,6 +81,17 @@ def rule(*names):
     def register(function):
         for name in names:
             RULES[name] = function
+        return function
+
+    return register
+
+
+def handler(*names):
+    """Register the decorated function as what runs the ops of these names."""
+
+    def register(function):
+        for name in names:
+            HANDLERS[name] = function
         return function
 
     return register

@@ -3,7 +3,7 @@
     loss of a row = log(sum over classes of exp(score - largest)) + largest - score of the target
 
 The largest, the sum and the target's score are each reduced over the ranks: three numbers for
-each row, in place of a row of all classes.
+each row, instead of a row of all classes.
 """
 
 import contextlib
@@ -11,10 +11,11 @@ import threading
 
 from tensorlab.distributed.collectives import all_reduce
 from tensorlab.distributed.reduce_ops import ReduceOp
-from tensorlab.distributed.tensor.dispatching import dispatch, handler
+from tensorlab.distributed.tensor.dispatching import dispatch
 from tensorlab.distributed.tensor.layouts import Spec, contiguous_strides, local_range
 from tensorlab.distributed.tensor.placement_types import Replicate, Shard
 from tensorlab.distributed.tensor.redistribution import redistribute_local
+from tensorlab.distributed.tensor.strategies import handler
 from tensorlab.distributed.tensor.tensors import DTensor
 
 __all__ = ["loss_parallel"]
@@ -27,7 +28,7 @@ def loss_parallel():
     """A block in which cross_entropy of scores that are sharded by classes stays sharded.
 
     The scores have shape (rows, classes) and are placed as Shard(1) on a mesh of one dimension,
-    the targets are class numbers. `backward` belongs into the block, too.
+    the targets are class numbers. `backward` belongs in the block, too.
 
     Examples
     --------
