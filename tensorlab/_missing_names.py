@@ -151,26 +151,7 @@ PLANNED = [
         "52-collectives",
         "train in one process, as under `if not torch.distributed.is_initialized()`",
         "",
-        "futures Future FutureType fork wait",
-    ),
-    (
-        "52-collectives",
-        "train in one process, as under `if not torch.distributed.is_initialized()`",
-        "distributed",
-        """AllToAllOptions AllreduceCoalescedOptions AllreduceOptions BackendConfig BarrierOptions
-        BroadcastOptions BuiltinCommHookType DebugLevel GatherOptions GroupName Logger
-        ProcessGroupGloo QueueEmptyError ReduceOptions ReduceScatterOptions Reducer
-        ScatterOptions all_gather_single breakpoint get_pg_count record_comm
-        reduce_scatter_single register_rendezvous_handler set_debug_level_from_env shrink_group
-        supports_complex argparse_util autograd c10d_logger collective_utils config constants
-        debug distributed_c10d flight_recorder launch launcher logging_handlers remote_device
-        utils""",
-    ),
-    (
-        "53-data-parallel",
-        "train in one process; threads share the work of each op",
-        "nn.parallel",
-        """data_parallel gather parallel_apply replicate scatter comm distributed scatter_gather""",
+        "Future FutureType fork wait",
     ),
     (
         "",
@@ -213,6 +194,78 @@ PLANNED = [
 
 # What belongs to nothing that is planned: (what to do without; package; names).
 LEFT_OUT = [
+    (
+        "groups of ranks are made by init_process_group and new_group, and need no options",
+        "distributed",
+        """AllToAllOptions AllreduceCoalescedOptions AllreduceOptions BackendConfig BarrierOptions
+        BroadcastOptions BuiltinCommHookType GatherOptions GroupName Logger ProcessGroupGloo
+        ReduceOptions ReduceScatterOptions Reducer ScatterOptions get_pg_count record_comm
+        shrink_group register_rendezvous_handler remote_device supports_complex argparse_util
+        autograd c10d_logger collective_utils config constants debug distributed_c10d
+        launcher logging_handlers utils breakpoint""",
+    ),
+    (
+        "the last calls are in group.WORLD.transport.recorder, and every error shows them",
+        "distributed",
+        "flight_recorder.*",
+    ),
+    (
+        "give --max-restarts to tensorlab.distributed.run, which starts all ranks anew",
+        "distributed",
+        "elastic",
+    ),
+    (
+        "ranks call collectives here, and no functions of each other; use send and recv",
+        "distributed",
+        "rpc nn.Function nn.RemoteModule nn.api nn.jit optim.DistributedOptimizer optim.as_functional_optim "
+        "optim.optimizer optim.utils",
+    ),
+    (
+        "use the hooks in default_hooks and powerSGD_hook",
+        "distributed.algorithms.ddp_comm_hooks",
+        "ddp_zero_hook mixed_precision_hooks quantization_hooks optimizer_overlap_hooks",
+    ),
+    (
+        "use averagers.PeriodicModelAverager",
+        "distributed.algorithms.model_averaging",
+        "hierarchical_model_averager utils",
+    ),
+    (
+        "save and load plan by themselves; give a folder, or FileSystemWriter and FileSystemReader",
+        "distributed.checkpoint",
+        """DefaultLoadPlanner DefaultSavePlanner HuggingFaceStorageReader HuggingFaceStorageWriter
+        LoadPlan LoadPlanner QuantizedHuggingFaceStorageReader ReadItem SavePlan SavePlanner
+        StorageReader StorageWriter WriteItem default_planner filesystem.FileSystem
+        filesystem.FileSystemBase filesystem.SerializationFormat
+        format_utils.BroadcastingTorchSaveReader format_utils.DynamicMetaLoadPlanner hf_storage
+        metadata.MetadataIndex metadata.StorageMeta metadata.TensorProperties planner
+        planner_helpers quantized_hf_storage staging state_dict_saver.AsyncCheckpointerType
+        state_dict_saver.AsyncSaveResponse storage utils""",
+    ),
+    (
+        "use save and load, with distributed.checkpoint.state_dict for optimizers",
+        "distributed.checkpoint",
+        """load_sharded_optimizer_state_dict load_state_dict save_state_dict optimizer
+        state_dict_loader.load_state_dict state_dict_saver.save_state_dict stateful.StatefulT""",
+    ),
+    (
+        "annotate with dict",
+        "distributed.checkpoint.state_dict",
+        "DictValueType FQNS_T ListDictValueType OptimizerStateType PrimitiveType ValueType",
+    ),
+    (
+        "use Schedule1F1B, or ScheduleInterleaved1F1B, whose bubble is smaller",
+        "distributed.pipelining",
+        """ScheduleDualPipeV ScheduleInterleavedZeroBubble ScheduleZBVZeroBubble
+        schedules.ScheduleDualPipeV schedules.ScheduleInterleavedZeroBubble
+        schedules.ScheduleZBVZeroBubble stage.build_stage""",
+    ),
+    (
+        "threads share the work of each op on the CPU; call the module",
+        "nn.parallel",
+        """data_parallel.data_parallel gather parallel_apply replicate scatter comm
+        scatter_gather""",
+    ),
     (
         "extensions are written in Cython; use tensorlab.utils.cython_extension",
         "",
@@ -398,7 +451,7 @@ LEFT_OUT = [
         distributed.run.env distributed.run.get_args_parser distributed.run.get_logger
         distributed.run.get_rdzv_endpoint distributed.run.get_use_env distributed.run.macros
         distributed.run.parse_args distributed.run.parse_min_max_nnodes distributed.run.record
-        distributed.run.run distributed.run.run_script_path distributed.launch.get_args_parser
+        distributed.run.run_script_path distributed.launch.get_args_parser
         distributed.launch.launch distributed.launch.parse_args distributed.launch.run""",
     ),
     (

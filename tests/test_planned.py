@@ -48,7 +48,7 @@ NOT_NAMES = {
 NOT_DOCUMENTED = {
     "distributed": """AllToAllOptions AllreduceCoalescedOptions AllreduceOptions BackendConfig
         BarrierOptions BroadcastOptions BuiltinCommHookType DebugLevel GatherOptions GroupName
-        Logger ProcessGroupGloo QueueEmptyError RankType ReduceOptions ReduceScatterOptions
+        Logger ProcessGroupGloo QueueEmptyError RankType rpc ReduceOptions ReduceScatterOptions
         Reducer ScatterOptions all_gather_single c10d_logger default_pg_timeout distributed_c10d
         get_pg_count logging_handlers reduce_scatter_single register_rendezvous_handler
         remote_device set_debug_level_from_env shrink_group supports_complex""",
@@ -132,9 +132,9 @@ USES = {
 @pytest.mark.parametrize("use", USES)
 def test_any_use_of_a_planned_name_raises(use):
     with pytest.raises(
-        NotImplementedError, match=r"ReduceOp.* planned with chapter 52, collectives"
+        NotImplementedError, match=r"ExportedProgram.* planned with chapter 51, export-and-onnx"
     ):
-        USES[use](tensorlab.distributed.ReduceOp)
+        USES[use](tensorlab.export.ExportedProgram)
 
 
 def test_a_class_can_not_be_derived_from_a_planned_one():
@@ -145,25 +145,29 @@ def test_a_class_can_not_be_derived_from_a_planned_one():
 
 
 def test_a_planned_name_stands_in_annotations_defaults_and_isinstance():
-    group, reduce = tensorlab.distributed.ProcessGroup, tensorlab.distributed.ReduceOp
+    program, size = tensorlab.export.ExportedProgram, tensorlab.export.Dim
 
-    def all_reduce(x, op=reduce.SUM, group: group | None = None, other: None | group = None):  # noqa: RUF036
-        return op
+    def export(x, dim=size.AUTO, program: program | None = None, other: None | program = None):  # noqa: RUF036
+        return dim
 
-    assert repr(all_reduce(1)) == "<tensorlab.distributed.ReduceOp.SUM, still to come>"
-    assert not isinstance(3, group)
-    assert not issubclass(int, group)
+    assert repr(export(1)) == "<tensorlab.export.Dim.AUTO, still to come>"
+    assert not isinstance(3, program)
+    assert not issubclass(int, program)
     with pytest.raises(AttributeError, match="has no attribute '_repr_html_'"):
-        _ = group._repr_html_
+        _ = program._repr_html_
 
 
 def test_questions_have_true_answers():
     distributed = tensorlab.distributed
     answers = [name for name in distributed.__all__ if name.startswith("is_")]
     assert len(answers) == 9
+    has_mpi = importlib.util.find_spec("mpi4py") is not None
+    truths = {"is_available": True, "is_mpi_available": has_mpi, "is_gloo_available": has_mpi}
     for name in set(answers) - {"is_backend_available"}:
-        assert getattr(distributed, name)() is False
-    assert distributed.is_backend_available("gloo") is False
+        assert getattr(distributed, name)() is truths.get(name, False)
+    assert distributed.is_backend_available("threads")
+    assert distributed.is_backend_available("gloo") is has_mpi
+    assert not distributed.is_backend_available("nccl")
     assert tensorlab.onnx.is_in_onnx_export() is False
     assert tensorlab.jit.is_scripting() is False
     assert tensorlab.jit.is_tracing() is False

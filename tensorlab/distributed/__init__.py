@@ -15,7 +15,6 @@ processes.
 import importlib.util
 import os
 
-from tensorlab import _planned
 from tensorlab._on_demand import on_demand
 from tensorlab.distributed import threads
 from tensorlab.distributed.collectives import (
@@ -37,6 +36,13 @@ from tensorlab.distributed.collectives import (
     reduce_scatter_tensor,
     scatter,
 )
+from tensorlab.distributed.debugging import (
+    DebugLevel,
+    get_debug_level,
+    set_debug_level,
+    set_debug_level_from_env,
+)
+from tensorlab.distributed.grad_bucket import GradBucket
 from tensorlab.distributed.objects import (
     all_gather_object,
     broadcast_object_list,
@@ -82,12 +88,14 @@ from tensorlab.errors import (
 
 __all__ = [
     "Backend",
+    "DebugLevel",
     "DeviceMesh",
     "DistBackendError",
     "DistError",
     "DistNetworkError",
     "DistStoreError",
     "FileStore",
+    "GradBucket",
     "GroupMember",
     "HashStore",
     "P2POp",
@@ -119,6 +127,7 @@ __all__ = [
     "gather_object",
     "get_backend",
     "get_backend_config",
+    "get_debug_level",
     "get_default_backend_for_device",
     "get_global_rank",
     "get_group_rank",
@@ -155,20 +164,12 @@ __all__ = [
     "scatter_object_list",
     "send",
     "send_object_list",
+    "set_debug_level",
+    "set_debug_level_from_env",
     "split_group",
     "tensor",
     "threads",
 ]
-
-globals().update(
-    _planned.names(
-        __name__,
-        """GradBucket elastic get_debug_level rpc set_debug_level""",
-        until="run one process, and leave this out where distributed.is_initialized() is False.",
-        chapter="52-collectives",
-    )
-)
-
 
 # What needs networks or optimizers, which stand higher, comes when a program asks for it.
 __getattr__, __dir__ = on_demand(

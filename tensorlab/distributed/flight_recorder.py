@@ -7,6 +7,8 @@ stands; `dump` returns all of it.
 import collections
 import time
 
+from tensorlab import _missing
+
 LENGTH = 100
 
 
@@ -60,3 +62,6 @@ class FlightRecorder:
                 f"{call.number:>6}  {call.state:8}{ms:>10.2f}  {call.group}: {call.what()}"
             )
         return "\n".join(lines)
+
+
+__getattr__ = _missing.refusing(__name__)

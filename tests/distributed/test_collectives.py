@@ -183,9 +183,8 @@ def test_calls_may_overlap_and_end_in_any_order():
         for work in reversed(works):
             assert work.wait()
         assert all(work.is_completed() and work.is_success() for work in works)
-        assert [future.value()[0] is work.result()[0] for future, work in zip(futures, works)] == [
-            True
-        ] * 5  # noqa: B905
+        for future, work in zip(futures, works, strict=True):
+            assert future.value()[0] is work.result()[0]
         return [x[0].item() for x in tensors]
 
     assert dist.threads.spawn(program, nprocs=2) == [[1.0, 3.0, 5.0, 7.0, 9.0]] * 2

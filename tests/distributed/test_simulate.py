@@ -1,5 +1,7 @@
 """The simulator: its formulas against sums of messages, and its limits."""
 
+import itertools
+
 import pytest
 
 from tensorlab import nn, optim, randn
@@ -74,9 +76,8 @@ def test_lanes_never_do_two_things_at_once():
     ):
         for lane in (0, 1):
             spans = sorted(e[2:] for e in predict(STEP, Cluster(8, LINK)).entries if e[0] == lane)
-            assert all(
-                end <= start + 1e-12 for (_, end), (start, _) in zip(spans, spans[1:], strict=False)
-            )
+            pairs = itertools.pairwise(spans)
+            assert all(end <= start + 1e-12 for (_, end), (start, _) in pairs)
 
 
 def test_a_pipeline_of_many_microbatches_approaches_its_share():

@@ -7,6 +7,7 @@ left.
 
 import warnings
 
+from tensorlab import _missing
 from tensorlab._core.interop.exchange import tensor
 from tensorlab.distributed import collectives
 from tensorlab.distributed.process_groups import the_group
@@ -170,3 +171,6 @@ class Join:
                     "Detected at least one rank that exhausted inputs. Throwing across all ranks."
                 )
         return work
+
+
+__getattr__ = _missing.refusing(__name__)

@@ -2,16 +2,16 @@
 
 from tensorlab import _missing
 from tensorlab.distributed.checkpoint import state_dict
-from tensorlab.distributed.checkpoint.files import FileSystemReader, FileSystemWriter
-from tensorlab.distributed.checkpoint.layout import (
+from tensorlab.distributed.checkpoint.api import CheckpointException
+from tensorlab.distributed.checkpoint.filesystem import FileSystemReader, FileSystemWriter
+from tensorlab.distributed.checkpoint.metadata import (
     BytesStorageMetadata,
-    CheckpointException,
     ChunkStorageMetadata,
     Metadata,
     TensorStorageMetadata,
 )
-from tensorlab.distributed.checkpoint.loading import load
-from tensorlab.distributed.checkpoint.saving import async_save, save
+from tensorlab.distributed.checkpoint.state_dict_loader import load
+from tensorlab.distributed.checkpoint.state_dict_saver import async_save, save
 
 __all__ = [
     "BytesStorageMetadata",

@@ -6,83 +6,10 @@ what overlaps with its own pieces.
 """
 
 import dataclasses
-from typing import Any
 
 from tensorlab._tensor import Tensor
 from tensorlab.distributed.process_groups import ProcessGroup
 from tensorlab.errors import DistError
-
-__all__ = [
-    "BytesStorageMetadata",
-    "CheckpointException",
-    "ChunkStorageMetadata",
-    "Metadata",
-    "TensorStorageMetadata",
-]
-
-
-class CheckpointException(DistError):
-    """Saving or loading failed at some rank; nothing that was saved before is lost.
-
-    Attributes
-    ----------
-    failures : dict of int to Exception, by rank
-    """
-
-    def __init__(self, msg, failures):
-        self.failures = failures
-        lines = [f"  rank {rank}: {type(e).__name__}: {e}" for rank, e in sorted(failures.items())]
-        super().__init__("\n".join([msg, *lines]))
-
-    def __reduce__(self):
-        return type(self), (str(self.args[0]).splitlines()[0], self.failures)
-
-
-@dataclasses.dataclass
-class ChunkStorageMetadata:
-    """Where a piece lies in its tensor, and in which file it is."""
-
-    offsets: tuple
-    sizes: tuple
-    file: str = ""
-
-
-@dataclasses.dataclass
-class TensorStorageMetadata:
-    """A tensor of a checkpoint, and its pieces."""
-
-    size: tuple
-    dtype: Any
-    chunks: list
-
-
-@dataclasses.dataclass
-class BytesStorageMetadata:
-    """A value of a checkpoint that is no tensor, and the file that it is in."""
-
-    file: str = ""
-
-
-@dataclasses.dataclass
-class Metadata:
-    """The table of contents of a checkpoint.
-
-    Attributes
-    ----------
-    state_dict_metadata : dict of keys to TensorStorageMetadata or BytesStorageMetadata
-    planner_data : dict of keys to tuples, the path of each key in the nested state dict
-    """
-
-    state_dict_metadata: dict
-    planner_data: dict = dataclasses.field(default_factory=dict)
-
-    def files(self):
-        """Return the names of all files that the checkpoint needs."""
-        names = set()
-        for entry in self.state_dict_metadata.values():
-            pieces = entry.chunks if isinstance(entry, TensorStorageMetadata) else [entry]
-            names.update(piece.file for piece in pieces)
-        return names
 
 
 def flatten(values, path=()):

@@ -8,6 +8,7 @@ process can read them.
 
 import dataclasses
 
+from tensorlab import _missing
 from tensorlab._tensor import Tensor
 from tensorlab.distributed import coalescing, objects, process_groups
 from tensorlab.errors import DistError
@@ -24,6 +25,7 @@ __all__ = [
 ]
 
 WRAPPERS = ("_fsdp_wrapped_module", "module")
+WRAPPING = "DistributedDataParallel", "DataParallel", "FullyShardedDataParallel"
 
 
 @dataclasses.dataclass
@@ -53,11 +55,7 @@ def plain_name(model, name):
     """Return a parameter's name without what wraps modules around it."""
     parts, module, kept = name.split("."), model, []
     for part in parts:
-        if not (
-            part in WRAPPERS
-            and type(module).__name__
-            in ("DistributedDataParallel", "DataParallel", "FullyShardedDataParallel")
-        ):
+        if not (part in WRAPPERS and type(module).__name__ in WRAPPING):
             kept.append(part)
         module = getattr(module, part, None)
     return ".".join(kept)
@@ -270,3 +268,6 @@ def set_state_dict(model, optimizers, *, model_state_dict, optim_state_dict, opt
     result = set_model_state_dict(model, model_state_dict, options=options)
     set_optimizer_state_dict(model, optimizers, optim_state_dict, options=options)
     return result
+
+
+__getattr__ = _missing.refusing(__name__)

@@ -5,8 +5,10 @@ transposed map: what was copied to many ranks comes back as a sum, and a sum com
 All ranks must run the same backward.
 """
 
+from tensorlab import _missing
 from tensorlab.autograd.function import Function
 from tensorlab.distributed import collectives
+from tensorlab.distributed.process_groups import group as group
 from tensorlab.distributed.process_groups import the_group
 from tensorlab.distributed.reduce_ops import ReduceOp
 from tensorlab.errors import DistError
@@ -230,3 +232,6 @@ def all_reduce(tensor, op=ReduceOp.SUM, group=None):
     """
     check_sum(op, "all_reduce")
     return _AllReduce.apply(op, the_group(group, "all_reduce"), tensor)
+
+
+__getattr__ = _missing.refusing(__name__)

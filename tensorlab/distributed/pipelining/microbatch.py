@@ -1,5 +1,6 @@
 """Microbatches: a batch cut into pieces that follow each other through a pipeline."""
 
+from tensorlab import _missing
 from tensorlab._tensor import Tensor
 from tensorlab.ops.joining import cat
 from tensorlab.utils._pytree import tree_flatten, tree_map, tree_unflatten
@@ -109,3 +110,6 @@ def as_leaf(value):
         return value
     leaf = value.detach()
     return leaf.requires_grad_() if leaf.is_floating_point() or leaf.is_complex() else leaf
+
+
+__getattr__ = _missing.refusing(__name__)

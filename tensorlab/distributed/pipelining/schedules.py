@@ -1,10 +1,19 @@
 """Schedules: run a batch through a pipeline, forward and backward."""
 
+from tensorlab import _missing
 from tensorlab.autograd.grad_mode import no_grad
 from tensorlab.distributed.pipelining import orders, timelines
 from tensorlab.distributed.pipelining.microbatch import merge_chunks, split_args_kwargs_into_chunks
 
-__all__ = ["Schedule1F1B", "ScheduleGPipe", "ScheduleInterleaved1F1B", "ScheduleLoopedBFS"]
+__all__ = [
+    "PipelineScheduleMulti",
+    "PipelineScheduleSingle",
+    "Schedule1F1B",
+    "ScheduleGPipe",
+    "ScheduleInterleaved1F1B",
+    "ScheduleLoopedBFS",
+    "get_schedule_class",
+]
 
 
 class PipelineSchedule:
@@ -128,7 +137,7 @@ def scale(module, count):
                 p.grad.div_(count)
 
 
-class SingleStage(PipelineSchedule):
+class PipelineScheduleSingle(PipelineSchedule):
     """A schedule with one stage a rank."""
 
     def __init__(
@@ -139,7 +148,7 @@ class SingleStage(PipelineSchedule):
                          output_merge_spec, scale_grads)  # fmt: skip
 
 
-class ManyStages(PipelineSchedule):
+class PipelineScheduleMulti(PipelineSchedule):
     """A schedule with several stages a rank."""
 
     def __init__(
@@ -150,7 +159,7 @@ class ManyStages(PipelineSchedule):
                          output_merge_spec, scale_grads)  # fmt: skip
 
 
-class ScheduleGPipe(SingleStage):
+class ScheduleGPipe(PipelineScheduleSingle):
     """All microbatches forward, then all backward.
 
     Parameters
@@ -181,7 +190,7 @@ class ScheduleGPipe(SingleStage):
         return orders.gpipe(rank, self.ranks, self.n_microbatches)
 
 
-class Schedule1F1B(SingleStage):
+class Schedule1F1B(PipelineScheduleSingle):
     """A backward after each forward, as soon as the first microbatch has come back.
 
     The bubble is GPipe's; a stage keeps fewer activations. Parameters are those of ScheduleGPipe.
@@ -191,7 +200,7 @@ class Schedule1F1B(SingleStage):
         return orders.one_forward_one_backward(rank, self.ranks, self.n_microbatches)
 
 
-class ScheduleInterleaved1F1B(ManyStages):
+class ScheduleInterleaved1F1B(PipelineScheduleMulti):
     """One forward, one backward, with several stages a rank, which makes the bubble smaller.
 
     Parameters
@@ -205,7 +214,7 @@ class ScheduleInterleaved1F1B(ManyStages):
         return orders.interleaved(rank, self.ranks, self.n_microbatches, len(self.stages))
 
 
-class ScheduleLoopedBFS(ManyStages):
+class ScheduleLoopedBFS(PipelineScheduleMulti):
     """All microbatches through one stage after the other, with several stages a rank.
 
     Parameters are those of ScheduleInterleaved1F1B.
@@ -213,3 +222,31 @@ class ScheduleLoopedBFS(ManyStages):
 
     def order_of(self, rank):
         return orders.looped_bfs(rank, self.ranks, self.n_microbatches, len(self.stages))
+
+
+def get_schedule_class(schedule_name):
+    """Return the class of a schedule by its name, such as "1F1B" or "GPipe", in any case.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+
+    Examples
+    --------
+    >>> get_schedule_class("gpipe").__name__
+    'ScheduleGPipe'
+    """
+    known = {
+        "1f1b": Schedule1F1B,
+        "gpipe": ScheduleGPipe,
+        "interleaved1f1b": ScheduleInterleaved1F1B,
+        "loopedbfs": ScheduleLoopedBFS,
+    }
+    if schedule_name.lower() not in known:
+        names = ", ".join(one.__name__.removeprefix("Schedule") for one in known.values())
+        raise ValueError(f"Unknown schedule name {schedule_name!r}. The valid options are {names}")
+    return known[schedule_name.lower()]
+
+
+__getattr__ = _missing.refusing(__name__)

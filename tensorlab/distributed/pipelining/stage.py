@@ -1,5 +1,6 @@
 """PipelineStage: a part of a model on one rank, and what goes to and comes from its neighbours."""
 
+from tensorlab import _missing
 from tensorlab._tensor import Tensor
 from tensorlab.autograd import backward as run_backward
 from tensorlab.distributed import objects, point_to_point
@@ -163,3 +164,6 @@ class PipelineStage:
 
 def describe(layout):
     return [(x.shape, x.dtype) if isinstance(x, Shape) else x for x in layout[0]]
+
+
+__getattr__ = _missing.refusing(__name__)

@@ -1,5 +1,6 @@
 """DataParallel: a module spread over devices, which on one processor is the module itself."""
 
+from ... import _missing
 from ..._core.device import no_accelerator
 from ..module import Module
 
@@ -39,3 +40,6 @@ class DataParallel(Module):
 
     def forward(self, *inputs, **kwargs):
         return self.module(*inputs, **kwargs)
+
+
+__getattr__ = _missing.refusing(__name__)

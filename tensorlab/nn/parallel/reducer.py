@@ -16,12 +16,13 @@ from ..._core.engine.engine import queue_callback
 from ..._core.interop.exchange import tensor
 from ...autograd.grad_mode import no_grad
 from ...distributed import collectives, objects, world
+from ...distributed.grad_bucket import GradBucket
 from ...errors import DistError
 from ...ops import foreach
 from ...ops.creation import empty
 from ...ops.joining import cat
 from ...sparse.creation import sparse_coo_tensor
-from .buckets import Bucket, GradBucket, assign
+from .buckets import Bucket, assign
 
 
 class Reducer:

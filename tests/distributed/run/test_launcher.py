@@ -11,7 +11,6 @@ import time
 import pytest
 
 from tensorlab.distributed.run import main, options
-
 from tests.distributed import ranks
 
 PROGRAM = str(ranks.PROGRAMS / "launched.py")

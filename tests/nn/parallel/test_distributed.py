@@ -21,7 +21,9 @@ Y = tl.randn(16, 4, generator=tl.Generator().manual_seed(2))
 
 def model():
     tl.manual_seed(0)
-    return nn.Sequential(nn.Linear(6, 32), nn.Tanh(), nn.Linear(32, 32), nn.GELU(), nn.Linear(32, 4))
+    return nn.Sequential(
+        nn.Linear(6, 32), nn.Tanh(), nn.Linear(32, 32), nn.GELU(), nn.Linear(32, 4)
+    )
 
 
 def share(rank, x):
@@ -322,7 +324,9 @@ def test_power_iteration_finds_a_gradient_of_low_rank_and_remembers_what_it_miss
     def program(rank):
         tl.manual_seed(0)
         ddp = DDP(nn.Linear(30, 30, bias=False))
-        state = powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=2, start_powerSGD_iter=2)
+        state = powerSGD_hook.PowerSGDState(
+            None, matrix_approximation_rank=2, start_powerSGD_iter=2
+        )
         ddp.register_comm_hook(state, hook)
         sent, total = tl.zeros(30, 30), tl.zeros(30, 30)
         for number in range(30):
@@ -345,7 +349,9 @@ def test_power_iteration_begins_after_the_second_pass():
         powerSGD_hook.PowerSGDState(None, start_powerSGD_iter=1)
 
 
-@pytest.mark.parametrize("options", [{}, {"find_unused_parameters": True}, {"bucket_cap_mb": 1e-5}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"find_unused_parameters": True}, {"bucket_cap_mb": 1e-5}], ids=str
+)
 @pytest.mark.parametrize("by_initial", [True, False])
 def test_uneven_batches_end_with_equal_models(options, by_initial):
     def program(rank):
@@ -378,17 +384,18 @@ def test_what_a_rank_alone_computes_is_divided_by_all_or_by_those_that_train():
 
 
 def test_all_ranks_may_stop_as_soon_as_one_has_nothing_left():
-    def program(rank):
+    def train(rank, done):
         ddp = DDP(nn.Linear(1, 1))
-        count = 0
-        with (
-            pytest.raises(RuntimeError, match="exhausted"),
-            ddp.join(throw_on_early_termination=True),
-        ):
-            for _ in range(2 + rank):
+        with ddp.join(throw_on_early_termination=True):
+            for number in range(2 + rank):
                 ddp(tl.ones(1, 1)).sum().backward()
-                count += 1
-        return count
+                done.append(number)
+
+    def program(rank):
+        done = []
+        with pytest.raises(RuntimeError, match="exhausted"):
+            train(rank, done)
+        return len(done)
 
     assert dist.threads.spawn(program, nprocs=2) == [2, 2]
 

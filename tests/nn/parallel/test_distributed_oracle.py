@@ -54,7 +54,7 @@ def weights(state):
     drawn = np.random.default_rng(0)
     return {k: drawn.normal(size=tuple(v.shape), scale=0.1).astype(np.float32) for k, v in state.items()}
 '''
-IN_PYTORCH = '''
+IN_PYTORCH = """
 import json, sys
 import torch, torch.distributed as dist
 import torch.multiprocessing as mp
@@ -69,7 +69,7 @@ def main(rank, folder):
 
 if __name__ == "__main__":
     mp.spawn(main, (sys.argv[1],), nprocs=2)
-'''
+"""
 
 
 def test_losses_of_a_gpt_are_those_of_pytorch(tmp_path):

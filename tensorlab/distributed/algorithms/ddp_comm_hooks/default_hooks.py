@@ -1,5 +1,6 @@
 """Hooks that average buckets as they are, or as half-precision numbers, which are half as long."""
 
+from tensorlab import _missing
 from tensorlab._core.dtypes import BY_NAME
 from tensorlab.distributed import collectives
 from tensorlab.distributed.process_groups import the_group
@@ -76,3 +77,6 @@ def wrapper(dtype, hook):
 def first(future):
     """Return a future of the only tensor in a future's list."""
     return future.then(lambda done: done.value()[0])
+
+
+__getattr__ = _missing.refusing(__name__)

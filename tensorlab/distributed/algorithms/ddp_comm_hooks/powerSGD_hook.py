@@ -7,6 +7,7 @@ Source: Vogels, Karimireddy, Jaggi 2019, PowerSGD: Practical Low-Rank Gradient C
 Distributed Optimization, algorithms 1 and 2.
 """
 
+from tensorlab import _missing
 from tensorlab._core.random import Generator
 from tensorlab.distributed import collectives
 from tensorlab.distributed.algorithms.ddp_comm_hooks import default_hooks
@@ -161,3 +162,6 @@ def average(state, key, part, group):
     matrix.copy_(left @ right.t())
     state.right[key] = right
     state.sent += (rows + columns) * rank
+
+
+__getattr__ = _missing.refusing(__name__)

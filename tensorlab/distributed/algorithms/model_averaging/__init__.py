@@ -1,5 +1,9 @@
 """Averaging models, in place of gradients."""
 
+from tensorlab import _missing
 from tensorlab.distributed.algorithms.model_averaging import averagers
 
 __all__ = ["averagers"]
+
+
+__getattr__ = _missing.refusing(__name__)

@@ -1,5 +1,6 @@
 """Averagers: when the parameters of all ranks are averaged."""
 
+from tensorlab import _missing
 from tensorlab.autograd.grad_mode import no_grad
 from tensorlab.distributed import coalescing, collectives
 from tensorlab.distributed.process_groups import the_group
@@ -79,3 +80,6 @@ def average(parameters, group):
         with no_grad():
             for p, part in zip(alike, coalescing.unflatten(buffer, alike), strict=True):
                 p.copy_(part)
+
+
+__getattr__ = _missing.refusing(__name__)

@@ -3,13 +3,14 @@
 import concurrent.futures
 import threading
 
+from tensorlab import _missing
 from tensorlab._tensor import Tensor
 from tensorlab.distributed import objects, process_groups, world
 from tensorlab.distributed.checkpoint import layout
-from tensorlab.distributed.checkpoint.files import FileSystemWriter
-from tensorlab.distributed.checkpoint.layout import (
+from tensorlab.distributed.checkpoint.api import CheckpointException
+from tensorlab.distributed.checkpoint.filesystem import FileSystemWriter
+from tensorlab.distributed.checkpoint.metadata import (
     BytesStorageMetadata,
-    CheckpointException,
     ChunkStorageMetadata,
     Metadata,
     TensorStorageMetadata,
@@ -202,3 +203,6 @@ def through_methods(state_dict):
 
 def is_stateful(value):
     return hasattr(value, "state_dict") and hasattr(value, "load_state_dict")
+
+
+__getattr__ = _missing.refusing(__name__)

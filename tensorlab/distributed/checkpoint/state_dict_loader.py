@@ -1,15 +1,16 @@
 """load: each rank reads the pieces that overlap with its own."""
 
+from tensorlab import _missing
 from tensorlab._tensor import Tensor
 from tensorlab.autograd.grad_mode import no_grad
 from tensorlab.distributed import objects, process_groups
 from tensorlab.distributed.checkpoint import layout
-from tensorlab.distributed.checkpoint.files import FileSystemReader
-from tensorlab.distributed.checkpoint.layout import (
-    CheckpointException,
+from tensorlab.distributed.checkpoint.api import CheckpointException
+from tensorlab.distributed.checkpoint.filesystem import FileSystemReader
+from tensorlab.distributed.checkpoint.metadata import (
     TensorStorageMetadata,
 )
-from tensorlab.distributed.checkpoint.saving import is_stateful
+from tensorlab.distributed.checkpoint.state_dict_saver import is_stateful
 from tensorlab.errors import MissingData, ShapeError
 
 __all__ = ["load"]
@@ -78,7 +79,7 @@ def read_into(state_dict, reader):
         if isinstance(value, Tensor):
             fill(layout.piece_of(value), key, entry, reader)
         else:
-            layout.put(plain, path, reader.read(entry.file, key, weights_only=False))
+            layout.put(plain, path, reader.read(entry.file, key))
     for key, value in plain.items():
         if key in stateful:
             stateful[key].load_state_dict(value)
@@ -119,3 +120,6 @@ def fill(piece, key, entry, reader):
             if shared is not None:
                 here, there = shared
                 piece.local[here].copy_(reader.read(chunk.file, key)[there])
+
+
+__getattr__ = _missing.refusing(__name__)

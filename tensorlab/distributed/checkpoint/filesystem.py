@@ -10,7 +10,8 @@ import os
 import re
 from pathlib import Path
 
-from tensorlab.distributed.checkpoint.layout import (
+from tensorlab import _missing
+from tensorlab.distributed.checkpoint.metadata import (
     BytesStorageMetadata,
     ChunkStorageMetadata,
     Metadata,
@@ -101,12 +102,15 @@ class FileSystemReader:
             )
         return load(self.path / CONTENTS)
 
-    def read(self, file, key, weights_only=True):
+    def read(self, file, key):
         """Return the entry of a file that belongs to a key; a file is opened once."""
         if file not in self.opened:
-            self.opened[file] = load(self.path / file, weights_only=weights_only, mmap=False)
+            self.opened[file] = load(self.path / file)
         return self.opened[file][key]
 
     def close(self):
         """Forget the files that were opened."""
         self.opened.clear()
+
+
+__getattr__ = _missing.refusing(__name__)

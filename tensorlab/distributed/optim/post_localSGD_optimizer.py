@@ -3,6 +3,7 @@
 Source: Lin, Stich, Patel, Jaggi 2020, Don't Use Large Mini-Batches, Use Local SGD.
 """
 
+from tensorlab import _missing
 from tensorlab.optim.optimizer import Optimizer
 
 __all__ = ["PostLocalSGDOptimizer"]
@@ -49,3 +50,6 @@ class PostLocalSGDOptimizer(Optimizer):
     def add_param_group(self, param_group):
         """Add parameters with options of their own."""
         self.optim.add_param_group(param_group)
+
+
+__getattr__ = _missing.refusing(__name__)

@@ -9,6 +9,7 @@ Models, section 5.1.
 
 import copy
 
+from tensorlab import _missing
 from tensorlab.distributed import coalescing, objects
 from tensorlab.distributed.algorithms.join import Join, Joinable, JoinHook
 from tensorlab.distributed.process_groups import the_group
@@ -212,3 +213,6 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     @property
     def join_process_group(self):
         return self.process_group
+
+
+__getattr__ = _missing.refusing(__name__)
