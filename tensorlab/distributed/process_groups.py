@@ -236,7 +236,7 @@ def init_process_group(
         "file:///path" need `rank` and `world_size`
     timeout : timedelta until a wait ends with an error; 30 minutes
     world_size, rank : int, how many processes there are and which this is
-    store : Store, through which the ranks meet in place of `init_method`
+    store : Store, through which the ranks meet instead of `init_method`
     group_name, pg_options, device_id : accepted for PyTorch's sake
 
     Raises

@@ -46,7 +46,7 @@ class Link:
     Attributes
     ----------
     latency : float, seconds until the first byte is there
-    bandwidth : float, bytes a second
+    bandwidth : float, bytes per second
     """
 
     latency: float

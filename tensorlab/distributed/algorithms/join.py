@@ -1,4 +1,4 @@
-"""Join: train on uneven numbers of batches, without a rank that waits for ever.
+"""Join: train on uneven numbers of batches, so that no rank waits forever.
 
 Each rank tells the others at the beginning of a pass that it still trains. A rank that leaves the
 block goes on to answer for the *joinables* in it, such as a data parallel module, until all have

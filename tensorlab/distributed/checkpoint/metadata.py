@@ -28,7 +28,7 @@ class TensorStorageMetadata:
 
 @dataclasses.dataclass
 class BytesStorageMetadata:
-    """A value of a checkpoint that is no tensor, and the file that it is in."""
+    """A value of a checkpoint that is not a tensor, and the file that it is in."""
 
     file: str = ""
 

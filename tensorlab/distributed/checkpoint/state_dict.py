@@ -1,7 +1,7 @@
 """State dicts of models and optimizers by the names of parameters, however these are spread.
 
 An optimizer numbers its parameters, and numbers mean something else when parameters are grouped
-or wrapped in another way. Here the names of the model stand in place of numbers, without the
+or wrapped in another way. Here the names of the model stand instead of numbers, without the
 "module." of data parallel modules, so that another program, another number of ranks or a single
 process can read them.
 """
@@ -34,7 +34,7 @@ class StateDictOptions:
 
     Attributes
     ----------
-    full_state_dict : bool, whether tensors are whole at every rank, in place of DTensors
+    full_state_dict : bool, whether tensors are whole at every rank, instead of DTensors
     cpu_offload : bool; with `full_state_dict`, only rank 0 gets the tensors
     ignore_frozen_params : bool, whether parameters that need no gradient are left out
     strict : bool, whether missing and unexpected keys are errors
@@ -177,7 +177,7 @@ def optimizers_in(optimizers):
 
 
 def get_optimizer_state_dict(model, optimizers, *, submodules=None, options=None):
-    """Return the state of optimizers, with names of the model's parameters in place of numbers.
+    """Return the state of optimizers, with names of the model's parameters instead of numbers.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def set_optimizer_state_dict(model, optimizers, optim_state_dict, *, options=Non
 
 
 def spread_as(x, p):
-    """Return a tensor of a state like its parameter, or None for what is no tensor."""
+    """Return a tensor of a state like its parameter, or None for anything else."""
     if not isinstance(x, Tensor):
         return None
     return spread_like(x, p) if x.shape == p.shape else x

@@ -27,7 +27,7 @@ def load(
     state_dict : dict, nested, as it was given to `save`: it says what is read. Tensors and DTensors
         are written in place; other values are replaced; objects get their `load_state_dict` called
     checkpoint_id : str or path of the folder
-    storage_reader : FileSystemReader, in place of `checkpoint_id`
+    storage_reader : FileSystemReader, instead of `checkpoint_id`
     planner : refused
     process_group : ProcessGroup, by default all ranks, which all call this
     no_dist : bool; True asks no other ranks

@@ -30,7 +30,7 @@ def save(
     state_dict : dict, nested, of tensors, DTensors and other values; objects with `state_dict` and
         `load_state_dict` are saved through these
     checkpoint_id : str or path of the folder
-    storage_writer : FileSystemWriter, in place of `checkpoint_id`
+    storage_writer : FileSystemWriter, instead of `checkpoint_id`
     planner : refused
     process_group : ProcessGroup, by default all ranks, which all call this
     no_dist : bool; True saves what this process has, and asks no others

@@ -1,4 +1,4 @@
-"""The order in which a rank runs the microbatches of its stages: all that schedules differ in.
+"""The order in which a rank runs the microbatches of its stages: it is what schedules differ in.
 
 An order is a list of `Action`s: forward or backward of one microbatch through one stage. It names
 no communication; what an action needs follows from it.

@@ -17,7 +17,7 @@ def lay_out(orders, *, forward=1.0, backward=2.0, transfer=0.0):
     Raises
     ------
     ValueError
-        If the orders wait for each other for ever.
+        If the orders wait for each other forever.
     """
     last = max(action.stage for order in orders for action in order)
     home = {action.stage: rank for rank, order in enumerate(orders) for action in order}

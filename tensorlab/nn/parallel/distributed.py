@@ -255,7 +255,7 @@ class DistributedDataParallel(Module, Joinable):
             self.require_backward_grad_sync = before
 
     def register_comm_hook(self, state, hook):
-        """Let a function reduce the buckets in place of all_reduce.
+        """Let a function reduce the buckets instead of all_reduce.
 
         Parameters
         ----------

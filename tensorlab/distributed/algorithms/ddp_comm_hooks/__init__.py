@@ -1,4 +1,4 @@
-"""Functions that reduce the buckets of a data parallel module in place of a plain all_reduce."""
+"""Functions that reduce the buckets of a data parallel module instead of a plain all_reduce."""
 
 import enum
 import functools

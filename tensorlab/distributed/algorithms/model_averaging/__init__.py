@@ -1,4 +1,4 @@
-"""Averaging models, in place of gradients."""
+"""Averaging models, instead of gradients."""
 
 from tensorlab import _missing
 from tensorlab.distributed.algorithms.model_averaging import averagers
