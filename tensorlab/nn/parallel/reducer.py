@@ -138,11 +138,7 @@ class Reducer:
                 self.arrived.append(place)
             return
         if self.fired[place] > self.expected[place]:
-            raise DistError(
-                f"DistributedDataParallel: Expected to mark a variable ready only once: the gradient of "
-                f"{self.names[place]} came twice in one backward pass. Reentrant checkpoints do that: use "
-                "checkpoint(use_reentrant=False), or static_graph=True"
-            )
+            raise twice(self.names[place])
         if not self.has_counted_unused:
             self.count_unused()
         if self.fired[place] < self.expected[place]:
@@ -284,6 +280,15 @@ class Reducer:
         if self.asks_use:
             self.ask_who_uses()
         self.end()
+
+
+def twice(name):
+    """Return the error for a gradient that comes twice in one pass."""
+    return DistError(
+        "DistributedDataParallel: Expected to mark a variable ready only once: the gradient of "
+        f"{name} came twice in one backward pass. Reentrant checkpoints do that: use "
+        "checkpoint(use_reentrant=False), or static_graph=True"
+    )
 
 
 def put(bucket, result):
