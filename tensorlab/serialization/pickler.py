@@ -67,7 +67,8 @@ class Pickler(pickle._Pickler):  # the one in Python: the one in C looks up each
 
     def reducer_override(self, obj):
         if isinstance(obj, Tensor):
-            return obj.__reduce_ex__(2) if is_lazy(obj) else reduce_tensor(obj)
+            whole = is_lazy(obj) or hasattr(type(obj), "placements")  # one that several ranks hold
+            return obj.__reduce_ex__(2) if whole else reduce_tensor(obj)
         if type(obj) is names.StorageType or type(obj) is DTYPE:
             return "a name"  # which save_global writes
         if isinstance(obj, device):

@@ -32,6 +32,7 @@ from tensorlab.ops.creation import empty_strided
 
 PLANS: dict = {}  # what a call is like: its Plan; all ranks that are threads share it
 MOST_PLANS = 10_000
+BY_NUMBERS = {"linalg_vector_norm"}  # ops whose plan depends on a float
 SETTINGS = threading.local()  # .implicit: whether plain tensors count as replicated
 WITHOUT_WARNING = {"item", "tolist", "truth", "sizes", "one_hot"}
 TOLD: set = set()  # names of ops of which a warning has been given
@@ -138,20 +139,18 @@ def swapped(value, kind, function):
 # ---------------------------------------------------------------- plans
 def plan_of(cls, func, args, kwargs, operands, mesh):
     """Return the plan of a call, made before or now."""
-    plain = [one for one in flat((args, tuple(kwargs.values()))) if isinstance(one, Tensor)]
+    exact = func._opname in BY_NUMBERS
     try:
-        key = (
-            func,
-            mesh.shape,
-            frozen(cls, args),
-            tuple((n, frozen(cls, v)) for n, v in kwargs.items()),
-        )
-        plan = PLANS.get(key) if len(plain) == len(operands) else None
+        named = tuple((name, frozen(cls, value, exact)) for name, value in kwargs.items())
+        key = func, mesh.shape, frozen(cls, args, exact), named
+        plan = PLANS.get(key)
     except TypeError:  # an argument without a hash
         key = plan = None
     if plan is None:
         plan = make_plan(cls, func, args, kwargs, operands, mesh)
-        if key is not None and len(PLANS) < MOST_PLANS:
+        if key is not None:
+            if len(PLANS) >= MOST_PLANS:
+                PLANS.clear()
             PLANS[key] = plan
     return plan
 
@@ -165,16 +164,19 @@ def flat(value):
         yield value
 
 
-def frozen(cls, value):
-    """Return what a plan depends on in an argument, as something with a hash."""
+def frozen(cls, value, exact=False):
+    """Return what a plan depends on in an argument, as something with a hash. Of a float, such as a
+    learning rate that changes with each step, that is its type, unless the op is `exact`."""
     if isinstance(value, cls):
         return value._spec.key
     if isinstance(value, Tensor):
         return value.dtype, tuple(value.shape)
     if isinstance(value, (list, tuple)):
-        return tuple(frozen(cls, one) for one in value)
+        return tuple([frozen(cls, one, exact) for one in value])
     if isinstance(value, slice):
         return "slice", value.start, value.stop, value.step
+    if type(value) is float and not exact:
+        return float
     hash(value)
     return type(value), value
 

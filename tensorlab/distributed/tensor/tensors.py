@@ -10,11 +10,13 @@ from tensorlab.autograd.function import Function
 from tensorlab.autograd.grad_mode import is_grad_enabled
 from tensorlab.distributed.collectives import broadcast
 from tensorlab.distributed.device_mesh import DeviceMesh, active_mesh
+from tensorlab.distributed.tensor import files
 from tensorlab.distributed.tensor.dispatching import dispatch
 from tensorlab.distributed.tensor.layouts import checked_placements, local_shape, spec_of
 from tensorlab.distributed.tensor.placement_types import Replicate
 from tensorlab.distributed.tensor.redistribution import redistribute_local
 from tensorlab.overrides import disabled_tensor_function
+from tensorlab.serialization.names import add_safe_globals
 
 __all__ = ["DTensor", "distribute_tensor"]
 
@@ -78,6 +80,9 @@ class DTensor(Tensor):
         made = keep_class(self, made)
         memo[id(self)] = made
         return made
+
+    def __reduce_ex__(self, protocol):
+        return rebuild_dtensor, files.words_of(self)
 
     def __tensor_flatten__(self):
         return ["_local_tensor"], (self._spec, self.requires_grad)
@@ -199,6 +204,18 @@ class DTensor(Tensor):
         raise RuntimeError(
             "numpy: a DTensor is held by several ranks; ask its full_tensor() or to_local()"
         )
+
+
+def rebuild_dtensor(local, grid, placed, shape, stride, requires_grad, is_parameter):
+    """Return a DTensor of what a file or a pickle has of it; all ranks of its mesh do this."""
+    spec = files.spec_from_words(grid, placed, shape, stride, local.dtype)
+    made = DTensor(local, spec, requires_grad=requires_grad)
+    if is_parameter:
+        made._is_param = True
+    return made
+
+
+add_safe_globals([rebuild_dtensor])
 
 
 def keep_class(parameter, made):

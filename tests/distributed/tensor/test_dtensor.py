@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import pickle
 
 import pytest
 
@@ -349,6 +350,24 @@ def test_modules():
         return model.eval()(torch.ones(3, 2)).shape
 
     assert spawn(run, nprocs=2) == [(3, 4), (3, 4)]
+
+
+def test_pickles_and_files(tmp_path):
+    def run(rank):
+        mesh = init_device_mesh("cpu", (2,), mesh_dim_names=("dp",))
+        x = distribute_tensor(WHOLE, mesh, [Shard(0)])
+        again = pickle.loads(pickle.dumps(x))
+        assert again.device_mesh == mesh
+        assert torch.equal(again.full_tensor(), WHOLE)
+        state = {"x": x, "weight": nn.Parameter(x * 2), "later": x.to(torch.float64)}
+        torch.save(state, tmp_path / f"{rank}.pt")
+        read = torch.load(tmp_path / f"{rank}.pt")
+        assert isinstance(read["weight"], nn.Parameter)
+        assert read["weight"].requires_grad
+        assert read["x"].device_mesh is read["later"].device_mesh
+        return read["x"].placements, torch.equal(read["weight"].full_tensor(), WHOLE * 2)
+
+    assert spawn(run, nprocs=2) == [((Shard(0),), True)] * 2
 
 
 # ---------------------------------------------------------------- what is refused
