@@ -63,14 +63,15 @@ def norm_of_norms(norms, norm_type):
     Those of one mesh of ranks go together; where there are several meshes, their norms are formed
     one by one, and the result is a plain tensor.
     """
-    meshes = {}
+    if set(map(type, norms)) == {Tensor}:
+        return norm(stack(norms), norm_type)
+    meshes: dict = {}
     for x in norms:
-        mesh = None if type(x) is Tensor else getattr(x, "device_mesh", None)
-        meshes.setdefault(mesh, []).append(x)
+        meshes.setdefault(getattr(x, "device_mesh", None), []).append(x)
     totals = [norm(stack(of_mesh), norm_type) for of_mesh in meshes.values()]
     if len(totals) == 1:
         return totals[0]
-    whole = [x if type(x) is Tensor else x.full_tensor() for x in totals]
+    whole = [x.full_tensor() if hasattr(x, "full_tensor") else x for x in totals]
     return norm(stack(whole), norm_type)
 
 
