@@ -6,6 +6,7 @@ A file is read with this table alone. A name that is not in it, or that a progra
 
 import collections
 import contextlib
+import importlib
 
 from .._core.device import device, layout
 from .._core.dtypes import BY_NAME
@@ -134,6 +135,12 @@ def get_layout(name):
     return layout(name.removeprefix("torch."))
 
 
+def rebuild_dtensor(*parts):
+    """Return a tensor that several ranks hold; the package for it is imported when a file has one."""
+    package = importlib.import_module("tensorlab.distributed.tensor.tensors")
+    return package.rebuild_dtensor(*parts)
+
+
 def rebuild_sparse_tensor(kind, data):
     """Return a sparse tensor of its layout and its parts, which are checked."""
     from ..sparse.creation import sparse_compressed_tensor, sparse_coo_tensor
@@ -196,6 +203,7 @@ TABLE: dict = {
     "torch.nested._internal.nested_tensor._rebuild_njt": rebuild_nested_tensor,
     "torch.nested._internal.nested_tensor.NestedTensor": NestedTensorOfFile,
     "torch._dynamo.decorators._DimRange": CompilerNote,
+    "tensorlab.distributed.tensor.tensors.rebuild_dtensor": rebuild_dtensor,
     "torch.nn.parameter.Parameter": Parameter,
     "torch.Tensor": Tensor,
     "torch.Size": Size,

@@ -16,7 +16,6 @@ from tensorlab.distributed.tensor.layouts import checked_placements, local_shape
 from tensorlab.distributed.tensor.placement_types import Replicate
 from tensorlab.distributed.tensor.redistribution import redistribute_local
 from tensorlab.overrides import disabled_tensor_function
-from tensorlab.serialization.names import add_safe_globals
 
 __all__ = ["DTensor", "distribute_tensor"]
 
@@ -213,9 +212,6 @@ def rebuild_dtensor(local, grid, placed, shape, stride, requires_grad, is_parame
     if is_parameter:
         made._is_param = True
     return made
-
-
-add_safe_globals([rebuild_dtensor])
 
 
 def keep_class(parameter, made):
