@@ -225,6 +225,23 @@ def test_a_wrapper_class_runs_every_sample(sample):
             assert one == other
 
 
+def test_gradients_of_wrappers_are_not_added_up_in_what_another_one_holds():
+    """The gradient of the sum goes to a view and to q; the view's is added to another one later."""
+
+    def gradients_of(make):
+        q, p = make(torch.ones(4)), make(torch.ones(2, 2))
+        w = make(torch.arange(4.0).view(2, 2)).detach()
+        scaled, used = q * 3, p * 1
+        twice = used * w
+        added = used.view(4) + scaled
+        (twice.sum() + (added * w.view(4)).sum()).backward()
+        return q.grad, p.grad
+
+    expected = gradients_of(lambda x: x.requires_grad_())
+    found = gradients_of(lambda x: Wrapped(x).requires_grad_())
+    assert [one.elem.tolist() for one in found] == [one.tolist() for one in expected]
+
+
 def test_a_mode_comes_before_a_class():
     class Types(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):

@@ -137,12 +137,13 @@ cdef int accumulate(Task task, Node node, Py_ssize_t slot, int output_number,
 
 
 cdef int add_to(list gradients, Py_ssize_t i, object grad) except -1:
-    """gradients[i] += grad; in the memory of the first, if nothing else can see that."""
+    """gradients[i] += grad; in the memory of the first, if nothing else can see that. What a wrapper holds may be a view of
+    what another one holds, of which its own storage knows nothing."""
     cdef TensorBase waiting = <TensorBase>PyList_GET_ITEM(gradients, i)
     if waiting is None:
         gradients[i] = grad
     elif (not thread_state().grad_enabled and references(<PyObject*>waiting) == 2
-            and references(<PyObject*>waiting.storage_) == 1
+            and references(<PyObject*>waiting.storage_) == 1 and not waiting.storage_.device & SHELL
             and is_dense(waiting.ndim_, waiting.sizes, waiting.strides)):
         (<object>waiting).add_(grad)            # 2 references: the list's and ours
     else:
