@@ -12,6 +12,7 @@ from typing import Any
 from tensorlab._tensor import Tensor
 from tensorlab.autograd.graph import saved_tensors_hooks
 from tensorlab.distributed.tensor.tensors import DTensor
+from tensorlab.nn.parameter import Parameter
 
 GATHERED = threading.local()  # .at: dict of addresses to (group, number of the parameter)
 
@@ -60,10 +61,8 @@ def unregister(group):
 def pack(x):
     """Return what backward keeps instead of a tensor."""
     local, spec = (x._local_tensor, x._spec) if isinstance(x, DTensor) else (x, None)
-    if type(local) is not Tensor and not isinstance(local, Tensor):
-        return x
     known = addresses()
-    if not known or not local.numel() or local.is_sparse:
+    if not known or type(local) not in (Tensor, Parameter) or not local.numel():
         return x
     found = known.get(local.untyped_storage().data_ptr())
     if found is None:

@@ -282,8 +282,6 @@ class FSDPModule:
 
     def set_is_last_backward(self, is_last_backward):
         """Accepted for PyTorch's sake: each backward ends for itself."""
-        for state in self._states():
-            state.is_last_backward = is_last_backward
 
     def set_gradient_divide_factor(self, factor):
         """Set what sums of gradients are divided by, instead of the number of ranks."""

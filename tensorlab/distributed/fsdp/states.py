@@ -66,7 +66,6 @@ class State:
         self.is_root = False
         self.ahead_forward, self.ahead_backward = [], None
         self.is_whole, self.open_hooks, self.waiting = False, [], set()
-        self.is_last_backward = True
 
     # ------------------------------------------------------------ the first use
     def find_context(self, module):

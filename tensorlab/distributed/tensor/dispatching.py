@@ -14,6 +14,7 @@ import functools
 import threading
 import warnings
 
+from tensorlab._core.tensor import Size
 from tensorlab._tensor import Tensor
 from tensorlab.autograd.grad_mode import no_grad
 from tensorlab.distributed.tensor import handlers, network_rules, rules, view_rules  # noqa: F401 - they register
@@ -183,11 +184,9 @@ def frozen(cls, value, exact=False):
 
 def make_plan(cls, func, args, kwargs, operands, mesh):
     """Choose how a call runs."""
-    name = (func.op.functional or func.op).name.partition(".")[0]
-    name = {"normal_functional": "normal"}.get(name, name)
     specs = [one._spec for one in operands]
     call = OpCall(
-        aten_name(func, name),
+        rule_name(func),
         func,
         tuples(swapped(args, cls, lambda x: x._spec)),
         {key: tuples(swapped(value, cls, lambda x: x._spec)) for key, value in kwargs.items()},
@@ -208,8 +207,8 @@ def make_plan(cls, func, args, kwargs, operands, mesh):
     return Plan(inputs, outputs, metas, special)
 
 
-def aten_name(func, name):
-    """Return the name that the rules know an op by."""
+def rule_name(func):
+    """Return the name that the rules know an op by: without the `_` of its form in place."""
     opname = func._opname
     return opname.rstrip("_") if opname.endswith("_") and func.op.writes else opname
 
@@ -293,21 +292,24 @@ def run(cls, func, args, kwargs, operands, plan, mesh):
             first, _ = local_range(
                 spec.shape[dim], dim, mesh, plan.inputs[0], mesh.get_coordinate()
             )
-            result = plan.run[1](func, own, own_kwargs, first, operands[0])
+            result = plan.run[1](func, own, own_kwargs, first)
         else:
             result = on_parts(func)(*own, **own_kwargs)
     if func.op.writes:
-        bring_back(func, args[0], own[0], plan.inputs[0])
+        if isinstance(args[0], cls):
+            bring_back(func, args[0], own[0], plan.inputs[0])
         return args[0]
     made = wrapped(func, result, plan, mesh, cls.around)
-    if func.op.is_view and is_elsewhere(result, operands[0]._local_tensor):
+    if func.op.is_view and (
+        operands[0]._is_copy or is_elsewhere(result, operands[0]._local_tensor)
+    ):
         mark_as_copy(made)
     return made
 
 
 def bring_back(func, x, local, placements):
     """Copy what was written to a part that was brought elsewhere for it."""
-    if getattr(x, "_is_copy", False):
+    if x._is_copy:
         raise RuntimeError(
             f"{func}: it writes to a view of a DTensor that is placed so that the view had to be a copy; "
             f"redistribute the tensor to Replicate before the view, or write to the tensor itself"
@@ -350,7 +352,7 @@ def wrapped(func, result, plan, mesh, around):
             spec = Spec(mesh, placements, local.shape, tuple(local.stride()), local.dtype)
             return around(local, spec, local.storage_offset() if func.op.is_view else 0)
         shape, stride, dtype, offset = plan.metas[number]
-        spec = Spec(mesh, plan.outputs[number], local.shape.__class__(shape), stride, dtype)
+        spec = Spec(mesh, plan.outputs[number], Size(shape), stride, dtype)
         if tuple(local.shape) != spec.local_shape():
             raise RuntimeError(
                 f"{func}: this rank's part has the shape {list(local.shape)}, and should have "

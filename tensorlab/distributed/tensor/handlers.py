@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from tensorlab._core.tensor import Size
 from tensorlab._tensor import Tensor
 from tensorlab.distributed.tensor.layouts import Spec
 from tensorlab.distributed.tensor.placement_types import Replicate
@@ -99,7 +100,7 @@ def as_strided(func, args, kwargs, around):
     within = 0 if offset is None else offset - x.storage_offset()
     result = func(local, size, stride, within + local.storage_offset())
     everywhere = (Replicate(),) * spec.mesh.ndim
-    shape = local.shape.__class__(size)
+    shape = Size(size)
     made = Spec(spec.mesh, everywhere, shape, tuple(stride), spec.dtype)
     made = around(result, made, x.storage_offset() if offset is None else offset)
     made._is_copy = is_copy

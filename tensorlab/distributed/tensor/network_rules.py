@@ -106,7 +106,7 @@ def embedding(call):
     return found
 
 
-def rows_that_are_here(func, args, kwargs, first, operand):
+def rows_that_are_here(func, args, kwargs, first):
     """Look up the rows of a part of the table; zeros for those that other ranks have."""
     weight, indices = args[:2]
     rows = weight.shape[0]

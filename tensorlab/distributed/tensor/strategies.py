@@ -36,7 +36,8 @@ class Candidate:
     inputs : tuple of Placement, one for each operand that is a DTensor
     even : int or None: a size that the ranks must divide, where a dimension is cut in two or
         joined with another
-    run : function(func, args, kwargs, rank, spec) or None, what runs instead of the op on the parts
+    run : function(func, args, kwargs, first) or None, what runs instead of the op on the parts; it's
+        told the first row that a rank has of the first operand
     """
 
     outputs: tuple

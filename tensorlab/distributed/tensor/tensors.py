@@ -43,6 +43,7 @@ class DTensor(Tensor):
     """
 
     __torch_function__ = disabled_tensor_function
+    _is_copy = False  # whether it's a view that had to be a copy, which must not be written to
 
     @staticmethod
     def __new__(cls, local_tensor, spec, *, requires_grad=False, storage_offset=0):

@@ -77,6 +77,11 @@ def test_a_write_to_a_view_that_had_to_be_a_copy_is_refused():
         assert x.full_tensor()[:, 1].tolist() == [2.0] * 4
         with pytest.raises(RuntimeError, match="the view had to be a copy"):
             x[0].fill_(1)
+        with pytest.raises(RuntimeError, match="the view had to be a copy"):
+            x[0][1:].fill_(1)
+        total = torch.zeros(())
+        total += x.sum()
+        assert total.item() == 8
         with pytest.raises(RuntimeError, match="keeps its shape"):
             x.t_()
 
