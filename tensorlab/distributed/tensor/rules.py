@@ -380,6 +380,19 @@ def picked(call):
     return found
 
 
+@rule("scatter", "scatter_add", "scatter_reduce", "gather_backward")
+def scattered(call):
+    """Elements that are put along one dimension: the others can be cut, where all have the same size."""
+    ndim = call.operands[0].ndim
+    dim = call.argument("dim", 0) % max(ndim, 1)
+    n, shape = len(call.operands), call.argument("shape") or call.operands[0].shape
+    return [replicated(call)] + [
+        Candidate((Shard(k),), (Shard(k),) * n)
+        for k in range(ndim)
+        if k != dim and all(spec.shape[k] == shape[k] for spec in call.operands)
+    ]
+
+
 def is_whole(placements):
     """Return whether every rank holds everything."""
     return all(isinstance(one, Replicate) for one in placements)
