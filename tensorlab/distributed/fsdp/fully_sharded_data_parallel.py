@@ -60,7 +60,8 @@ class FullyShardedDataParallel(StateDicts, Module):
     param_init_fn : function(module), which fills a module that was made on the meta device
     device_id : accepted for PyTorch's sake
     sync_module_states : bool, whether all ranks take the values of the first
-    forward_prefetch, limit_all_gathers, use_orig_params : bool, accepted for PyTorch's sake
+    forward_prefetch : bool, whether forward gathers ahead what came next in the last step
+    limit_all_gathers, use_orig_params : bool, accepted for PyTorch's sake
     device_mesh : DeviceMesh, instead of process_group
 
     Examples
@@ -105,8 +106,8 @@ class FullyShardedDataParallel(StateDicts, Module):
             kwargs = {
                 "process_group": process_group, "sharding_strategy": strategy, "cpu_offload": cpu_offload,
                 "backward_prefetch": backward_prefetch, "mixed_precision": mixed_precision,
-                "param_init_fn": param_init_fn, "sync_module_states": sync_module_states,
-                "ignored_states": params, "device_mesh": device_mesh,
+                "forward_prefetch": forward_prefetch, "param_init_fn": param_init_fn,
+                "sync_module_states": sync_module_states, "ignored_states": params, "device_mesh": device_mesh,
             }  # fmt: skip
             wrap_parts(module, auto_wrap_policy, FullyShardedDataParallel, kwargs, modules, params)
         self.sharding_strategy = strategy
@@ -116,11 +117,11 @@ class FullyShardedDataParallel(StateDicts, Module):
         ranks = ranks_of(process_group, device_mesh, strategy)
         if sync_module_states:
             take_values_of_first(module, ranks)
-        self.share_out(ranks, strategy, params, backward_prefetch)
+        self.share_out(ranks, strategy, params, backward_prefetch, forward_prefetch)
         self._settings = default_settings()
         add_state_dict_hooks(self)
 
-    def share_out(self, ranks, strategy, ignored, backward_prefetch):
+    def share_out(self, ranks, strategy, ignored, backward_prefetch, forward_prefetch):
         """Cut the parameters that no part has for itself."""
         mixed = self.mixed_precision
         policy = MixedPrecisionPolicy(
@@ -131,6 +132,7 @@ class FullyShardedDataParallel(StateDicts, Module):
         state = State([self], group, policy, reshard)
         if backward_prefetch is None:
             state.ahead_backward = []
+        state.follows_order = forward_prefetch
         attach([self], state)
 
     @property

@@ -54,7 +54,8 @@ def fully_shard(
     mesh : DeviceMesh of one dimension, by default of all ranks; or of two, of which the first
         replicates and the second shards
     reshard_after_forward : bool, whether the whole parameters are given up between forward and
-        backward; by default yes, except for the root
+        backward; by default yes, except for the root. An int above 1, to how many ranks PyTorch then
+        shares them out, counts as True
     shard_placement_fn : function(param), which returns a Shard, to cut another dimension than the
         first, or None
     mp_policy : MixedPrecisionPolicy
@@ -100,6 +101,11 @@ def fully_shard(
         check_module(one)
     ranks = Ranks(mesh if mesh is not None else mesh_of_all())
     group = make_group(modules, ranks, mp_policy, shard_placement_fn, ignored_params or set())
+    if reshard_after_forward is not None and not isinstance(reshard_after_forward, int):
+        raise ValueError(
+            f"reshard_after_forward should be a bool or an int representing the group size to reshard to, "
+            f"not {reshard_after_forward!r}"
+        )
     reshard = None if reshard_after_forward is None else bool(reshard_after_forward)
     attach(modules, State(modules, group, mp_policy, reshard))
     for one in modules:

@@ -20,12 +20,12 @@ class Context:
     Attributes
     ----------
     states : list of State, the root's first
-    order : list of State, as their forwards have run in this step
+    order : list of State, as their forwards have run in this step; `last_order` those of the last one
     in_backward : bool
     """
 
     def __init__(self, states):
-        self.states, self.order, self.in_backward = states, [], False
+        self.states, self.order, self.last_order, self.in_backward = states, [], [], False
 
     def begin_backward(self):
         """Have the parts put back when backward has ended."""
@@ -36,7 +36,7 @@ class Context:
     def end_backward(self):
         """Put the parts back into the modules, and give up what was gathered ahead in vain."""
         self.in_backward = False
-        self.order.clear()
+        self.order, self.last_order = [], self.order
         for state in self.states:
             state.after_backward()
             if state.group is not None and state.group.reshards_after_backward:
@@ -56,6 +56,7 @@ class State:
     Attributes
     ----------
     ahead_forward, ahead_backward : list of State, or None: what to gather ahead at each use
+    follows_order : bool, whether forward gathers ahead what came next in the last step
     is_whole : bool, whether the modules have the whole parameters now
     """
 
@@ -63,7 +64,7 @@ class State:
         self.modules, self.group, self.policy = modules, group, policy
         self.reshards_after_forward = reshard
         self.context = None
-        self.is_root = False
+        self.is_root = self.follows_order = False
         self.ahead_forward, self.ahead_backward = [], None
         self.is_whole, self.open_hooks, self.waiting = False, [], set()
 
@@ -111,7 +112,7 @@ class State:
         for one in self.group.params:
             one.refresh()
         self.group.begin()
-        for state in self.ahead_forward:
+        for state in self.next_in_forward():
             if state.group is not None:
                 state.group.begin()
         self.group.put_whole()
@@ -120,6 +121,14 @@ class State:
         self.is_whole = True
         if is_grad_enabled() and not self.context.in_backward and self not in self.context.order:
             self.context.order.append(self)
+
+    def next_in_forward(self):
+        """Return the states to gather ahead: those that were named, or the one that came next last time."""
+        order = self.context.last_order
+        if self.ahead_forward or not self.follows_order or self not in order:
+            return self.ahead_forward
+        place = order.index(self) + 1
+        return order[place : place + 1]
 
     def after_forward(self, module, args, kwargs, out):
         """Put the parts back, and give the whole parameters up."""

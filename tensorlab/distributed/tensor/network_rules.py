@@ -153,12 +153,12 @@ def cross_entropy_backward(call):
 
 @rule(
     *("max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool2d", "avg_pool3d"),
-    *("adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool2d"),
+    *("adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool2d", "adaptive_max_pool3d"),
+    *("max_pool2d_with_indices_backward", "adaptive_avg_pool_backward", "avg_pool_backward"),
 )
 def pooling(call):
     """Images of a batch are pooled apart from each other."""
-    x = call.operands[0]
-    unbatched = 3 if "2d" in call.name else 4
+    spatial = call.argument("kernel_size") or call.argument("output_size")
     n = len(call.operands)
-    batch = [Candidate((Shard(0),), (Shard(0),) * n)] if x.ndim > unbatched else []
-    return [replicated(call), *batch]
+    is_batch = call.operands[0].ndim > len(spatial) + 1
+    return [replicated(call)] + ([Candidate((Shard(0),), (Shard(0),) * n)] if is_batch else [])

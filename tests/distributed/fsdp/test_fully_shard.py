@@ -423,6 +423,8 @@ def test_what_is_refused():
             fully_shard(scalar)
         with pytest.raises(TypeError, match=r"no nn\.Module"):
             fully_shard([3])
+        with pytest.raises(ValueError, match="should be a bool or an int"):
+            fully_shard(networks.MLP(), reshard_after_forward="yes")
         model = fully_shard(networks.MLP(), offload_policy=CPUOffloadPolicy())
         with pytest.raises(AssertionError, match="only be applied to a module once"):
             fully_shard(model)

@@ -153,6 +153,16 @@ def test_gradients_are_added_up_without_sync():
             assert (found[name] - one.grad).abs().max() < 1e-12
 
 
+@pytest.mark.parametrize("settings", [{"forward_prefetch": True}, {"backward_prefetch": None}])
+def test_gathering_ahead_and_not(settings):
+    def run(rank):
+        model, x, loss_of = networks.gpt_case()
+        model = FSDP(model, auto_wrap_policy=POLICY, **settings)
+        return train(model, x.chunk(2)[rank], loss_of)
+
+    same_on_all_ranks(run, 2, alone("gpt"))
+
+
 def test_the_norm_of_all_gradients():
     def run(rank):
         model, x, loss_of = networks.mlp_case()

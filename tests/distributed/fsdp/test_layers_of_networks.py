@@ -8,7 +8,12 @@ import tensorlab as torch
 from tensorlab import distributed as dist
 from tensorlab import nn
 from tensorlab.distributed.fsdp import fully_shard
-from tensorlab.distributed.tensor import Shard, distribute_module, distribute_tensor
+from tensorlab.distributed.tensor import (
+    Shard,
+    dispatching,
+    distribute_module,
+    distribute_tensor,
+)
 from tests.distributed.networks import whole
 
 F = nn.functional
@@ -75,6 +80,8 @@ def check(network, run):
     """Compare the gradients of two ranks with those of one process; no op may have to gather."""
     model, _, x = make(network)
     model(x).square().mean().backward()
+    dispatching.TOLD.clear()
+    dispatching.PLANS.clear()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         results = dist.threads.spawn(run, nprocs=2, timeout=20)
