@@ -8,7 +8,7 @@ whole is given up after forward, and gathered once more when backward asks for i
 """
 
 from tensorlab.autograd.function import Function
-from tensorlab.autograd.grad_mode import is_grad_enabled, no_grad
+from tensorlab.autograd.grad_mode import inference_mode, is_grad_enabled, no_grad
 from tensorlab.distributed.collectives import all_gather, all_reduce, reduce_scatter
 from tensorlab.distributed.fsdp import saved
 from tensorlab.ops.joining import cat
@@ -64,7 +64,7 @@ class Group:
             return
         buckets = by_key(self.params, self.dtype_of)
         started = []
-        with no_grad():
+        with inference_mode(False), no_grad():  # backward may want them later
             for dtype, members in buckets.items():
                 own = [one.sharded._local_tensor.reshape(-1).to(dtype) for one in members]
                 flat = cat(own) if len(own) > 1 else own[0]
@@ -91,7 +91,7 @@ class Group:
         versions, started = self.pending
         self.pending, found = None, {}
         self.free()
-        with no_grad():
+        with inference_mode(False), no_grad():  # backward may want them later
             for members, parts, work in started:
                 if work is not None:
                     work.wait()

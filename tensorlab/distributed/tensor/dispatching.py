@@ -39,9 +39,17 @@ WITHOUT_WARNING = {"item", "tolist", "truth", "sizes", "one_hot"}
 TOLD: set = set()  # names of ops of which a warning has been given
 
 # The argument of an op that is the size of its result.
-SIZES = {"view": 1, "_reshape_copy": 1, "expand": 1, "sum_to_size": 1}
-SIZES |= {"conv": 3, "conv_input": 2, "gather_backward": 3}
-SIZES |= {"adaptive_avg_pool_backward": 1, "avg_pool_backward": 1}
+SIZES = {
+    "view": 1,
+    "_reshape_copy": 1,
+    "expand": 1,
+    "sum_to_size": 1,
+    "conv": 3,
+    "conv_input": 2,
+    "gather_backward": 3,
+    "adaptive_avg_pool_backward": 1,
+    "avg_pool_backward": 1,
+}
 
 
 @dataclasses.dataclass

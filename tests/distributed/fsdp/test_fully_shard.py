@@ -407,6 +407,17 @@ def test_no_grad_and_evaluation():
     assert spawn(run, nprocs=2)[0] == (0.0, 0.0)
 
 
+def test_a_step_after_inference_with_the_same_weights():
+    def run(rank):
+        model, x, loss_of = networks.mlp_case()
+        plans.shard(model)
+        with torch.inference_mode():
+            model(x)
+        return train(model, x.chunk(2)[rank], loss_of)
+
+    same_on_all_ranks(run, 2, alone("mlp"))
+
+
 # ---------------------------------------------------------------- what is refused
 def test_what_is_refused():
     def run(rank):
