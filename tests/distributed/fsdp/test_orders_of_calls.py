@@ -1,0 +1,81 @@
+"""fully_shard where forward and backward don't come one after the other, once each."""
+
+import pytest
+
+import tensorlab as torch
+from tensorlab import distributed as dist
+from tests.distributed import networks, plans
+from tests.distributed.networks import whole
+
+
+def gradients(model):
+    return {
+        name: None if one.grad is None else whole(one.grad)
+        for name, one in model.named_parameters()
+    }
+
+
+def two_forwards(model, x, loss_of):
+    other = x.flip(0)
+    (loss_of(model(x), x) + 2 * loss_of(model(other), other)).backward()
+    return gradients(model)
+
+
+def two_backwards(model, x, loss_of):
+    loss = loss_of(model(x), x)
+    loss.backward(retain_graph=True)
+    loss.backward()
+    return gradients(model)
+
+
+def a_frozen_block(model, x, loss_of):
+    for one in model.blocks[0].parameters():
+        one.requires_grad_(False)
+    loss_of(model(x), x).backward()
+    return gradients(model)
+
+
+def forwards_in_vain(model, x, loss_of):
+    model(x)
+    loss_of(model(x), x).backward()
+    with torch.no_grad():
+        model(x)
+    loss_of(model(x), x).backward()
+    return gradients(model)
+
+
+def gradients_that_are_returned(model, x, loss_of):
+    """PyTorch gives them to `.grad` alone."""
+    names = [name for name, _ in model.named_parameters()]
+    found = torch.autograd.grad(loss_of(model(x), x), list(model.parameters()))
+    return {name: whole(one) for name, one in zip(names, found, strict=True)}
+
+
+def a_part_that_is_not_used(model, x, loss_of):
+    model.blocks[1].forward = lambda x: x
+    loss_of(model(x), x).backward()
+    found = gradients(model)
+    assert found["blocks.1.norm_1.weight"] is None
+    return found
+
+
+CALLS = [
+    *(two_forwards, two_backwards, a_frozen_block, forwards_in_vain),
+    *(gradients_that_are_returned, a_part_that_is_not_used),
+]
+
+
+@pytest.mark.parametrize("reshards", [None, False])
+@pytest.mark.parametrize("call", CALLS)
+def test_gradients_are_those_of_one_process(call, reshards):
+    def run(rank):
+        model, x, loss_of = networks.gpt_case()
+        plans.shard(model, reshard_after_forward=reshards)
+        return call(model, x.chunk(2)[rank], loss_of)
+
+    expected = call(*networks.gpt_case())
+    for found in dist.threads.spawn(run, nprocs=2, timeout=20):
+        assert list(found) == list(expected)
+        for name, one in expected.items():
+            assert (found[name] is None) == (one is None)
+            assert one is None or (found[name] - one).abs().max() < 1e-12
