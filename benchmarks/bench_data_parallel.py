@@ -126,7 +126,7 @@ def predicted(dist, layers, x, loss, optimizer, sizes, link):
     return max(every)
 
 
-def measured(package, count):
+def measured(package, count, program=__file__):
     """Return what rank 0 measures, in a run of its own."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
@@ -134,7 +134,7 @@ def measured(package, count):
     where = {"WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
     processes = [
         subprocess.Popen(
-            [sys.executable, __file__, "rank", package],
+            [sys.executable, program, "rank", package],
             env=os.environ | where | {"RANK": str(rank), "OMP_NUM_THREADS": "1"},
             stdout=subprocess.PIPE,
             text=True,
