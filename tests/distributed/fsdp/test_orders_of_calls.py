@@ -59,9 +59,17 @@ def a_part_that_is_not_used(model, x, loss_of):
     return found
 
 
+def a_result_that_is_written_to(model, x, loss_of):
+    """PyTorch warns that its hook would be lost; here what backward keeps gathers by itself."""
+    out = model(x)
+    out += 1
+    loss_of(out * out, x).backward()
+    return gradients(model)
+
+
 CALLS = [
     *(two_forwards, two_backwards, a_frozen_block, forwards_in_vain),
-    *(gradients_that_are_returned, a_part_that_is_not_used),
+    *(gradients_that_are_returned, a_part_that_is_not_used, a_result_that_is_written_to),
 ]
 
 
@@ -79,3 +87,21 @@ def test_gradients_are_those_of_one_process(call, reshards):
         for name, one in expected.items():
             assert (found[name] is None) == (one is None)
             assert one is None or (found[name] - one).abs().max() < 1e-12
+
+
+def test_ranks_that_do_different_things_hear_of_it():
+    def half_a_step(rank):
+        model = plans.shard(networks.MLP())
+        out = model(torch.ones(1, 6)).sum()
+        if rank == 0:
+            out.backward()
+
+    def another_part(rank):
+        model = plans.shard(networks.MLP())
+        model(torch.ones(1, 6)) if rank == 0 else model.up(torch.ones(1, 6))
+
+    failed = dist.threads.RankFailed
+    with pytest.raises(failed, match=r"rank 1 is gone \(it has returned\)"):
+        dist.threads.spawn(half_a_step, nprocs=2, timeout=5)
+    with pytest.raises(failed, match="don't agree on call"):
+        dist.threads.spawn(another_part, nprocs=2, timeout=5)
