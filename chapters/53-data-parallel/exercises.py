@@ -54,8 +54,8 @@ class IsItAveraged(Exercise):
         }
     """
     reason = """
-        Forward prepares, hooks average. If the wrapper's forward pass doesn't run, or runs in `no_sync`, the hooks don't
-        do anything. Under `no_grad`, there are no gradients.
+        Forward prepares, hooks average. If the wrapper's forward pass doesn't run, or runs in `no_sync`, the hooks
+        don't do anything. Under `no_grad`, there are no gradients.
     """
     wrong = [
         Wrong(
