@@ -37,6 +37,10 @@ def is_autocast_available(device_type):
     >>> is_autocast_available("cpu")
     True
     """
+    if not isinstance(device_type, str):
+        raise TypeError(
+            f"is_autocast_available: device_type must be a str, not {type(device_type).__name__}"
+        )
     check_device_type(device_type, "is_autocast_available")
     return True
 

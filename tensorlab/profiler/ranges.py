@@ -4,6 +4,7 @@ import functools
 import inspect
 
 from tensorlab._core import profiling
+from tensorlab.errors import ArgumentTypeError
 
 __all__ = ["record_function"]
 
@@ -31,6 +32,10 @@ class record_function:
     def __init__(self, name, args=None):
         if not isinstance(name, str):
             raise TypeError(f"record_function: name must be a str, not {type(name).__name__}")
+        if args is not None and not isinstance(args, str):
+            raise ArgumentTypeError(
+                f"record_function: args must be a str or None, not {type(args).__name__}"
+            )
         self.name, self.args = name, args
 
     def __enter__(self):

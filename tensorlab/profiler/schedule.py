@@ -132,6 +132,11 @@ def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False, use_py
     use_gzip : bool, whether files are compressed
     use_python_export : taken for PyTorch's sake; there is one export here
 
+    Raises
+    ------
+    RuntimeError
+        At the end of a cycle, if there is no such folder and none can be made.
+
     Examples
     --------
     >>> import os, tempfile, tensorlab
@@ -144,7 +149,12 @@ def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False, use_py
     """
 
     def write(prof):
-        os.makedirs(dir_name, exist_ok=True)
+        try:
+            os.makedirs(dir_name, exist_ok=True)
+        except (OSError, TypeError) as error:
+            raise RuntimeError(
+                f"tensorboard_trace_handler: {dir_name!r} cannot be made a folder: {error}"
+            ) from error
         worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
         name = f"{worker}.{time.time_ns()}.pt.trace.json"
         prof.export_chrome_trace(os.path.join(dir_name, name + ".gz" * bool(use_gzip)))

@@ -126,7 +126,7 @@ def register_flop_formula(targets, get_raw=False):
                 getattr(one, one.overloads()[0]) if isinstance(one, OpOverloadPacket) else one
             )
             if not isinstance(overload, OpOverload):
-                raise TypeError(
+                raise ValueError(
                     f"register_flop_formula: an op is needed, such as ops.aten.mm, not {one!r}"
                 )
             formula.get_raw = get_raw

@@ -29,8 +29,10 @@ class FuzzedParameter:
 
     Raises
     ------
+    AssertionError
+        For another distribution, or for probabilities that are negative or do not sum to 1.
     ValueError
-        For another distribution, one that does not sum to 1, or one with bounds.
+        For probabilities with bounds.
     """
 
     def __init__(self, name, minval=None, maxval=None, distribution=None, strict=False):
@@ -39,7 +41,7 @@ class FuzzedParameter:
         if isinstance(distribution, dict):
             self._check_probabilities()
         elif distribution not in DISTRIBUTIONS:
-            raise ValueError(
+            raise AssertionError(
                 f"FuzzedParameter: distribution is {distribution!r}; it must be one of "
                 f"{', '.join(DISTRIBUTIONS)}, or a dict of probabilities"
             )
@@ -47,7 +49,7 @@ class FuzzedParameter:
     def _check_probabilities(self):
         probabilities = list(self._distribution.values())
         if min(probabilities) < 0 or abs(sum(probabilities) - 1) > 1e-5:
-            raise ValueError(
+            raise AssertionError(
                 f"FuzzedParameter: the probabilities {probabilities} must not be negative and must sum to 1"
             )
         if self._minval is not None or self._maxval is not None:
