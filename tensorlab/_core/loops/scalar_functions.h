@@ -323,6 +323,15 @@ T cross_entropy#(T x, T y) {
     return (T)((y - 1.0) * no - y * yes);
 }
 
+/* exp as vector code. The other function says where it does not hold: for huge angles, and where the result may be
+   infinite or too small, so that C's rules for infinite parts count. */
+T complex_exp_near#(T x) {
+    R scale = tl_exp@(creal@(x)), angle = cimag@(x);
+    return tl_complex@(scale * tl_sin_near@(angle, 1), scale * tl_sin_near@(angle, 0));
+}
+
+int is_far#(T x) { return !(fabs@(creal@(x)) < (R)80) | tl_is_huge@(cimag@(x)); }
+
 /* Complex numbers, where libm has no function: near 0, exp(x) - 1 = exp(re) (cos(im) - 1) + (exp(re) - 1) + i exp(re) sin(im). */
 T complex_expm1#(T x) {
     R re = creal@(x), im = cimag@(x), half = sin@((R)0.5 * im), scale = exp@(re);

@@ -12,6 +12,7 @@ from tensorlab._core.tensor cimport TensorBase
 
 import math
 
+from tensorlab._core.loops.scalar import Guarded
 from tensorlab.ops.pointwise.common import inplace_function
 
 cdef extern from "elementary_loops.h":      # made from the expressions below: _core/loops/scalar.py
@@ -27,7 +28,9 @@ cdef enum:
 
 # ---------------------------------------------------------------- exp
 cdef Op EXP = Op("exp(Tensor x) -> Tensor", dtype="floating",
-                 scalar={"floating": "tl_exp@(x)", "complex": "cexp@(x)"}, grain=GRAIN)
+                 scalar={"floating": "tl_exp@(x)",
+                         "complex": Guarded("complex_exp_near#(x)", unless="is_far#(x)", otherwise="cexp@(x)")},
+                 grain=GRAIN)
 
 @EXP.derivative("x")
 def exp_derivative(grad, out):
@@ -188,7 +191,9 @@ log1p_ = inplace_function(LOG1P, log1p)
 # ---------------------------------------------------------------- sigmoid
 cdef Op SIGMOID = Op("sigmoid(Tensor x) -> Tensor", dtype="floating",
                      scalar={"floating": "tl_sigmoid@(x)",
-                             "complex": "(T)1 / ((T)1 + cexp@(-x))"},
+                             "complex": Guarded("(T)1 / ((T)1 + complex_exp_near#(-x))",
+                                                unless="is_far#(x)",
+                                                otherwise="(T)1 / ((T)1 + cexp@(-x))")},
                      grain=GRAIN)
 
 @SIGMOID.derivative("x")

@@ -13,6 +13,8 @@ from tensorlab._core.tensor cimport TensorBase
 
 import math
 
+from tensorlab._core.loops.scalar import Guarded
+
 cdef extern from "smooth_loops.h":          # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
 
@@ -100,7 +102,9 @@ def gelu_tanh_backward_derivative_x(grad, grad_, x):
 # ---------------------------------------------------------------- silu
 cdef Op SILU = Op("silu(Tensor x) -> Tensor", dtype="promote",
                   scalar={"floating": "x * tl_sigmoid@(x)",
-                          "complex": "x / ((T)1 + cexp@(-x))"},
+                          "complex": Guarded("x / ((T)1 + complex_exp_near#(-x))",
+                                             unless="is_far#(x)",
+                                             otherwise="x / ((T)1 + cexp@(-x))")},
                   grain=GRAIN)
 
 @SILU.derivative("x")
