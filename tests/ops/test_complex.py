@@ -351,3 +351,43 @@ def test_the_spectrum_of_a_real_signal_must_be_told_its_form():
     for package in (tensorlab, torch):
         with pytest.raises(RuntimeError, match="return_complex"):
             package.stft(package.ones(16), 8, window=package.ones(8))
+
+
+COMPLEX_EDGES = [0.0, 1.0, 79.0, 81.0, 710.0, 3e7, np.inf]
+FUNCTIONS = {
+    "exp": np.exp,
+    "abs": np.abs,
+    "angle": np.angle,
+    "sigmoid": lambda z: 1 / (1 + np.exp(-z)),
+    "silu": lambda z: z / (1 + np.exp(-z)),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_keep_their_digits(name, dtype):
+    """A row of usual numbers, and rows in which one of them has a part that is too large for vector code."""
+    rng = np.random.default_rng(0)
+    z = (rng.standard_normal(900) * 4 + 1j * rng.standard_normal(900) * 9).astype(dtype)
+    for unusual in (None, 3e7j, -85.0):
+        if unusual is not None:
+            z[100] = unusual
+        exact = FUNCTIONS[name](z.astype(np.clongdouble))
+        function = getattr(tensorlab, name, None) or getattr(tensorlab.nn.functional, name)
+        error = np.abs(function(tensorlab.from_numpy(z)).numpy() - exact) / np.abs(exact)
+        assert error.max() < 8 * np.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("name", ["exp", "abs", "angle"])
+def test_functions_at_the_ends_are_those_of_c(name, dtype):
+    parts = [*COMPLEX_EDGES, *np.negative(COMPLEX_EDGES), np.nan]
+    z = np.array([complex(re, im) for re in parts for im in parts]).astype(dtype)
+    with np.errstate(all="ignore"):
+        expected = FUNCTIONS[name](z)
+    together = getattr(tensorlab, name)(tensorlab.from_numpy(z)).numpy()
+    alone = [
+        getattr(tensorlab, name)(tensorlab.from_numpy(z[i : i + 1])).numpy() for i in range(z.size)
+    ]
+    for found in (together, np.concatenate(alone)):
+        np.testing.assert_allclose(found, expected, rtol=8 * np.finfo(found.dtype).eps)
