@@ -64,7 +64,7 @@ BAD = {
         "at least 1 thread",
     ),
     "no time": (lambda T: T.utils.benchmark.select_unit("a"), "str"),
-    "no unit": (lambda T: T.utils.benchmark.unit_to_english("lightyears"), "lightyears"),
+    "no unit": (lambda T: T.utils.benchmark.unit_to_english("parsecs"), "parsecs"),
     "a task without a statement": (lambda T: T.utils.benchmark.TaskSpec(), "stmt"),
     "numbers to compare": (lambda T: T.utils.benchmark.Compare([3]).print(), "Measurement"),
     "no list": (lambda T: T.utils.benchmark.ordered_unique(3), "iterable"),
