@@ -391,3 +391,22 @@ def test_functions_at_the_ends_are_those_of_c(name, dtype):
     ]
     for found in (together, np.concatenate(alone)):
         np.testing.assert_allclose(found, expected, rtol=8 * np.finfo(found.dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("unusual", [None, 0, 1e30, np.inf])
+def test_powers_keep_the_digits_that_a_logarithm_and_an_exponential_leave(unusual, dtype):
+    """An error of y log x is a relative one of the result; the logarithm of a base of size 1 is nearly imaginary."""
+    rng = np.random.default_rng(0)
+    x, y = (rng.standard_normal((2, 900)) * 2 + 1j * rng.standard_normal((2, 900))).astype(dtype)
+    x[::3] /= np.abs(x[::3])
+    if unusual is not None:
+        x[100] = unusual
+    with np.errstate(all="ignore"):
+        exact = np.exp(y.astype(np.clongdouble) * np.log(x.astype(np.clongdouble)))
+        found = tensorlab.pow(tensorlab.from_numpy(x), tensorlab.from_numpy(y)).numpy()
+        error = np.abs(found - exact) / np.abs(exact) / (1 + np.abs(y * np.log(x)))
+    error[100] = 0 if unusual is not None else error[100]
+    assert error.max() < 4 * np.finfo(dtype).eps
+    theirs = torch.pow(torch.from_numpy(x[100:101]), torch.from_numpy(y[100:101])).numpy()
+    np.testing.assert_allclose(found[100:101], theirs, rtol=100 * np.finfo(dtype).eps)

@@ -351,6 +351,21 @@ T complex_pow#(T x, T exponent) {
     return cpow@(x, exponent);
 }
 
+/* log of a complex64, as vector code, where no part is infinite or nan. In double, squares of floats are exact, and so are
+   the terms of |x|^2 - 1 = (re - 1) (re + 1) + im^2: nothing is lost where |x| is near 1, and the logarithm near 0. */
+T complex_log_near#(T x) {
+    double re = creal@(x), im = cimag@(x), square = re * re + im * im;
+    double beyond = (re - 1) * (re + 1) + im * im;
+    double near = tl_log1p(beyond), any = tl_log(square);
+    return tl_complex@(0.5 * (fabs(beyond) < 0.5 ? near : any), tl_atan2@(cimag@(x), creal@(x)));
+}
+
+T complex_pow_near#(T x, T exponent) { return complex_exp_near#(exponent * complex_log_near#(x)); }
+
+int is_far_power#(T x, T exponent) {
+    return is_far#(exponent * complex_log_near#(x)) | !(fabs@(creal@(x)) + fabs@(cimag@(x)) < INFINITY);
+}
+
 T complex_sinc#(T x) {
     T angle = x * (R)3.14159265358979323846;
     return x == 0 ? (T)1 : csin@(angle) / angle;

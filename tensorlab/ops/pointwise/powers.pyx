@@ -19,6 +19,7 @@ import math
 
 from tensorlab.errors import DTypeError
 from tensorlab.ops.creation import zeros_like
+from tensorlab._core.loops.scalar import Guarded
 from tensorlab.ops.pointwise.common import inplace_function
 
 cdef extern from "powers_loops.h":          # made from the expressions below: _core/loops/scalar.py
@@ -30,6 +31,9 @@ cdef Op POW = Op("pow(Tensor x, Tensor exponent) -> Tensor",
                  aten="pow.Tensor_Tensor", dtype="promote",
                  scalar={"floating": "pow_real#(x, exponent)",
                          "integer": "pow_integer#(x, exponent)",
+                         "complex64": Guarded("complex_pow_near#(x, exponent)",
+                                              unless="is_far_power#(x, exponent)",
+                                              otherwise="complex_pow#(x, exponent)"),
                          "complex": "complex_pow#(x, exponent)"},
                  grain=4096, wraps_numbers=False)
 inplace_op(POW).aten = "pow_.Tensor"
@@ -59,6 +63,9 @@ cdef Op POW_OF_NUMBER = Op("pow_of_number(Tensor exponent, Scalar x) -> Tensor",
                            dtype="promote",
                            scalar={"floating": "pow_real#(x, exponent)",
                                    "integer": "pow_integer#(x, exponent)",
+                                   "complex64": Guarded("complex_pow_near#(x, exponent)",
+                                                        unless="is_far_power#(x, exponent)",
+                                                        otherwise="complex_pow#(x, exponent)"),
                                    "complex": "complex_pow#(x, exponent)"},
                            grain=4096, wraps_numbers=False, is_modular=True,
                            node="PowBackward2")
