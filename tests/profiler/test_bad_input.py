@@ -59,6 +59,7 @@ BAD = {
         lambda T: str(T.utils.benchmark.Timer("pass").timeit(-1)),
         "timeit",
     ),
+    "no runs": (lambda T: str(T.utils.benchmark.Timer("pass").timeit(0)), "zero"),
     "no threads": (
         lambda T: T.utils.benchmark.set_torch_threads(0).__enter__(),
         "at least 1 thread",

@@ -95,7 +95,7 @@ class Timer:
 
     def timeit(self, number=1000000):
         """Run the statement `number` times, after some runs that don't count, and return a Measurement of one run."""
-        if number < 1:
+        if number < 0:
             raise ValueError(f"Timer.timeit: number is {number}; it must be 1 or more")
         with set_torch_threads(self._task_spec.num_threads):
             self._seconds(max(int(number // 100), 2))
