@@ -592,7 +592,6 @@ _accept_numpy_names([*globals().values(), *vars(nn.functional).values()])
 # Packages of names that are planned.
 _PLANNED_PACKAGES = (
     "ao",
-    "distributed",
     "distributions",
     "export",
     "func",
@@ -608,7 +607,9 @@ _ON_DEMAND = (
     "cpu",
     "cuda",
     "datasets",
+    "distributed",
     "fft",
+    "futures",
     "fx",
     "hub",
     "library",
