@@ -4,6 +4,7 @@ A request is a line such as "cmd=put kvsname=world key=P0-addr value=...". MPI a
 what stands here. A process that mpiexec started talks to mpiexec; all others talk to this.
 """
 
+import asyncio
 import re
 import uuid
 
@@ -23,7 +24,25 @@ class Exchange:
         self.name = f"tensorlab-{uuid.uuid4()}"  # of the memory that MPI shares, too
         self.values = {}
         self.waiting = []  # the writers of ranks in the barrier
-        self.lines = {}  # rank: writer
+        self.here = set()  # ranks that are about to start MPI
+        self.lines = {}  # rank: writer, once it starts MPI
+        self.fault = None  # why MPI can't start any more, in words
+        self.settled = asyncio.Event()  # set when all are here, or there is a fault
+
+    async def gather(self, rank, seconds):
+        """Wait until all ranks are about to start MPI; return why they can't, or None.
+
+        From here on a rank that is lost can only be missed by MPI, which says little.
+        """
+        self.here.add(rank)
+        if len(self.here) == self.size:
+            self.settled.set()
+        try:
+            await asyncio.wait_for(self.settled.wait(), seconds)
+        except TimeoutError:
+            missing = sorted(set(range(self.size)) - self.here)
+            return f"ranks {missing} came, and then did not start MPI within {seconds:g} s"
+        return self.fault
 
     async def serve(self, rank, reader, writer):
         """Speak PMI with one rank until its connection ends."""
@@ -69,8 +88,10 @@ class Exchange:
             case other:
                 say(writer, f"{(other or b'unknown').decode()}_result rc=-1")
 
-    def break_off(self):
+    def break_off(self, fault):
         """Close all lines: ranks that wait for one that is gone come out with an error."""
+        self.fault = fault
+        self.settled.set()
         for writer in self.lines.values():
             writer.close()
 

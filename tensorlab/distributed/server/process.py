@@ -58,9 +58,13 @@ class Server:
             return
         name = hello["world"]
         if hello["what"] == "pmi":
-            world = self.worlds[name]
+            exchange = self.worlds[name].exchange
+            fault = await exchange.gather(hello["rank"], hello["timeout"])
+            if fault is not None:
+                writer.write(lines.packed({"refused": fault}))
+                return
             writer.write(lines.packed({"here": "tensorlab"}))
-            await world.exchange.serve(hello["rank"], reader, writer)
+            await exchange.serve(hello["rank"], reader, writer)
         elif hello["what"] == "watch":
             world = self.worlds.setdefault(name, World(hello["size"]))
             await world.watch(hello, reader, writer)

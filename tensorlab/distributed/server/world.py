@@ -164,4 +164,6 @@ class World:
             )
         self.look_up()
         if any(not each.running for each in self.members.values() if each.state == "here"):
-            self.exchange.break_off()  # MPI's start would never stop waiting for it
+            self.exchange.break_off(
+                f"rank {rank} is gone ({why})"
+            )  # MPI's start would never stop waiting for it

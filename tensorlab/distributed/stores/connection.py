@@ -80,6 +80,9 @@ class Connection:
     def greet(self, hello, seconds=10.0):
         """Say what the connection is for, and be sure that the server understands it."""
         answer = self.ask(hello, seconds)
+        if answer is not None and "refused" in answer:
+            self.close()
+            raise DistNetworkError(f"init_process_group: {answer['refused']}")
         if answer is None or answer.get("here") != "tensorlab":
             self.close()
             raise DistNetworkError(

@@ -80,3 +80,33 @@ def test_a_slow_rank_is_waited_for():
     results = ranks.ends(ranks.start_ranks("faults.py", 3, "slow"))
     assert [code for code, _ in results] == [0, 0, 0]
     assert all("went on" in output for _, output in results)
+
+
+def start_with(fault, where, timeout):
+    """Return how rank 0 ends if rank 1 dies, or stops, where MPI is to start."""
+    first, second = ranks.start_ranks("starting.py", 2, fault, where, timeout)
+    [result] = ranks.ends([first])
+    if fault == "stops":
+        os.killpg(second.pid, signal.SIGKILL)
+    ranks.ends([second])
+    return result
+
+
+@pytest.mark.fault
+def test_a_rank_that_is_lost_before_mpi_starts_is_named():
+    code, output = start_with("dies", "Connection", 60)
+    assert (code, "rank 1 is gone (its connection closed" in output) == (7, True), output
+    code, output = start_with("stops", "Connection", 1)
+    assert (code, "ranks [1] came, and then did not start MPI within 1 s" in output) == (7, True), (
+        output
+    )
+
+
+@pytest.mark.fault
+def test_mpi_that_can_not_start_ends_the_process():
+    code, output = start_with("dies", "ended_after", 60)
+    assert code not in (0, -signal.SIGKILL)  # MPI itself ends it, one way or another
+    code, output = start_with("stops", "ended_after", 1)
+    assert code == 1
+    assert "Timeout (0:00:01)!" in output
+    assert "in through_server" in output

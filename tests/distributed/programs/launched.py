@@ -9,10 +9,11 @@ import time
 how, *rest = [*sys.argv[1:], "nothing"]
 rank = int(os.environ["RANK"])
 attempt = os.environ["TORCHELASTIC_RESTART_COUNT"]
-NAMES = [
-    "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE", "ROLE_RANK",
-    "ROLE_WORLD_SIZE", "OMP_NUM_THREADS", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_MAX_RESTARTS",
-]  # fmt: skip
+NAMES = (
+    *("RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK"),
+    *("WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE", "ROLE_WORLD_SIZE"),
+    *("OMP_NUM_THREADS", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_MAX_RESTARTS"),
+)
 
 
 def ranks_of_pytorch():

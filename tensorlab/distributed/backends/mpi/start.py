@@ -1,6 +1,8 @@
 """Starting MPI in a process: by mpiexec or srun, if that has started it, or through the server."""
 
 import atexit
+import contextlib
+import faulthandler
 import os
 import sys
 
@@ -34,6 +36,23 @@ def library():
     return MPI
 
 
+@contextlib.contextmanager
+def ended_after(seconds):
+    """End the process where what is inside takes longer: it holds the interpreter's lock.
+
+    So it is with MPI's start, if a rank is lost in the middle of it. The traceback shows the place.
+    """
+    try:
+        faulthandler.dump_traceback_later(seconds, exit=True, file=sys.__stderr__)
+    except (AttributeError, OSError, ValueError, RuntimeError):
+        yield  # there is no standard error to write to
+        return
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
 def by_environment():
     """Start MPI in a process that mpiexec or srun has started, and end it with the process."""
     MPI = library()
@@ -54,13 +73,15 @@ def through_server(host, port, world, rank, size, seconds):
     """
     MPI = library()
     line = Connection(host, port, seconds)
-    line.greet({"what": "pmi", "world": world, "rank": rank})
+    hello = {"what": "pmi", "world": world, "rank": rank, "timeout": seconds}
+    line.greet(hello, seconds + 10)
     line.socket.setblocking(True)  # MPI knows no other way to read it
     lines.append(line)
     kept = {name: os.environ.pop(name, None) for name in OF_PMI}
     os.environ.update(PMI_FD=str(line.socket.fileno()), PMI_RANK=str(rank), PMI_SIZE=str(size))
     try:
-        MPI.Init_thread(MPI.THREAD_MULTIPLE)
+        with ended_after(seconds):
+            MPI.Init_thread(MPI.THREAD_MULTIPLE)
     except MPI.Exception as error:
         raise DistBackendError(
             f"init_process_group: MPI could not start ({error}); a rank has failed meanwhile, or the "
