@@ -10,6 +10,7 @@ from pathlib import Path
 
 PROGRAMS = Path(__file__).with_name("programs")
 ROOT = PROGRAMS.parents[2]
+OURS = f"TENSORLAB_TESTS={os.getpid()}"  # in the environment of what this process starts
 SECONDS = 60  # for a program that should take one
 
 
@@ -26,7 +27,8 @@ def environment(**more):
     kept = {name: value for name, value in os.environ.items() if not name.startswith(strange)}
     if "PYTHONSAFEPATH" not in kept:
         kept["PYTHONPATH"] = str(ROOT)
-    return kept | {"OMP_NUM_THREADS": "1"} | more
+    name, _, value = OURS.partition("=")
+    return kept | {"OMP_NUM_THREADS": "1", name: value} | more
 
 
 def start(command, **more):
@@ -74,28 +76,39 @@ def run_ranks(program, count, *arguments, **more):
     return [output for _, output in results]
 
 
-def left_over():
-    """Return what runs of MPI may leave behind: memory, and servers, none of which should be."""
-    memory = [str(path) for path in Path("/dev/shm").glob("mpich_shm_*")]
-    return memory + servers()
-
-
-def servers():
-    """Return the command lines of servers whose ranks have ended."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+def processes():
+    """Yield the folder in /proc of each process that this test process has started, at any remove."""
+    for folder in Path("/proc").glob("[0-9]*"):
         try:
-            words = path.read_bytes().decode(errors="replace")
+            if OURS.encode() in (folder / "environ").read_bytes():
+                yield folder
+        except OSError:
+            pass  # it has ended, or is someone else's
+
+
+def left_over():
+    """Return what runs may leave behind: memory that no process has any more, and processes."""
+    memory = {str(path) for path in Path("/dev/shm").glob("mpich_shm_*")}
+    for maps in Path("/proc").glob("[0-9]*/maps") if memory else ():
+        try:
+            mapped = maps.read_text()
         except OSError:
             continue
-        if "from server import process" in words:
-            found.append(words)
-    return found
+        memory = {name for name in memory if name not in mapped}
+    return memory | {f"{folder.name}: {words_of(folder)}" for folder in processes()}
+
+
+def words_of(folder):
+    """Return the command line of a process."""
+    try:
+        return (folder / "cmdline").read_text().replace("\0", " ")
+    except OSError:
+        return ""
 
 
 def await_nothing_left(before, seconds=5.0):
     """Return what is left that wasn't there before, once servers have had time to end."""
     until = time.monotonic() + seconds
-    while (left := sorted(set(left_over()) - set(before))) and time.monotonic() < until:
+    while (left := sorted(left_over() - before)) and time.monotonic() < until:
         time.sleep(0.02)
     return left

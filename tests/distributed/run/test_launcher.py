@@ -6,7 +6,6 @@ import pty
 import re
 import signal
 import sys
-import time
 
 import pytest
 
@@ -19,26 +18,9 @@ LAUNCHER = [sys.executable, "-m", "tensorlab.distributed.run"]
 
 @pytest.fixture(autouse=True)
 def nothing_is_left():
-    before = {*ranks.left_over(), *programs()}
+    before = ranks.left_over()
     yield
     assert ranks.await_nothing_left(before) == []
-    until = time.monotonic() + 5
-    while (left := set(programs()) - before) and time.monotonic() < until:
-        time.sleep(0.02)
-    assert left == set()
-
-
-def programs():
-    """Return the processes that run the program."""
-    return [name for name in os.listdir("/proc") if name.isdigit() and PROGRAM in words_of(name)]
-
-
-def words_of(name):
-    try:
-        with open(f"/proc/{name}/cmdline") as file:
-            return file.read()
-    except OSError:
-        return ""
 
 
 def launch(*arguments, command=LAUNCHER, **environment):
