@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = (ROOT / "tests/utils/data", ROOT / "tests/distributed")
 SHARED = Path("/dev/shm")
 SHOWN = ROOT / "build" / "faults.txt"
 
@@ -62,7 +63,7 @@ def main(times, *options):
     SHOWN.unlink(missing_ok=True)
     before = set(SHARED.iterdir()) if SHARED.is_dir() else set()
     status = pytest.main(
-        ["-q", "-m", "fault", "-p", "no:cacheprovider", str(ROOT / "tests/utils/data"), str(ROOT / "tests/distributed"), *options],
+        ["-q", "-m", "fault", "-p", "no:cacheprovider", *map(str, FOLDERS), *options],
         [repeat],
     )
     left = set(SHARED.iterdir()) - before if SHARED.is_dir() else set()
