@@ -7,7 +7,7 @@ from . import lines
 from .keys import Keys
 from .pmi import Exchange
 
-HEARING = 0.5  # seconds in which a rank must say where it stands
+HEARING = 1.0  # seconds in which a rank must say where it stands
 
 
 class Member:
