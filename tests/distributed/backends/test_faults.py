@@ -72,7 +72,9 @@ def test_a_rank_that_hangs_is_named_after_the_timeout(fault):
         assert re.search(r"waited \d+\.\d s in vain \(timeout 1 s\)", text)
         assert "rank 1 did not come" in text
         assert re.search(r"ranks? 1: (has called nothing more|doesn't answer)", text)
-        assert re.search(rf"ranks? [0, ]*{rank}[, 2]*: waits .* in call 2 of group 'world', all_reduce", text)
+        assert re.search(
+            rf"ranks? [0, ]*{rank}[, 2]*: waits .* in call 2 of group 'world', all_reduce", text
+        )
 
 
 @pytest.mark.fault

@@ -44,6 +44,8 @@ def test_ranks_that_do_not_agree_are_told_what_each_called():
         assert "rank 1: all_reduce(MAX) of float32 [50000]\n" in parts["reductions"]
         assert "rank 1: barrier\n" in parts["kinds"]
         assert "rank 1: broadcast of float32 [3] from rank 1\n" in parts["roots"]
+        assert "rank 0 sends 12 bytes to rank 1, which expects 8" in parts["sizes"]
+        assert "rank 1: reduce_scatter(SUM) of float32 [20] and" in parts["parts"]
         assert "rank 0: broadcast of float32 [50000] from rank 0\n" in parts["one_more"]
         assert "rank 1: all_reduce(SUM) of float32 [3]\n" in parts["one_more"]
     # rank 1 sends; what rank 0 receives has another size or dtype

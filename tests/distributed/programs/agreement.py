@@ -33,6 +33,15 @@ def roots(rank):
     dist.broadcast(small.clone(), rank)
 
 
+def sizes(rank):
+    dist.all_to_all_single(torch.ones(5), torch.ones(5), [2, 3], [2, 3])
+
+
+def parts(rank):
+    given = [torch.ones(20), torch.ones(30 + rank)]
+    dist.reduce_scatter(torch.ones((20, 30 + rank)[rank]), given)
+
+
 def one_more(rank):
     dist.barrier()
     if rank:
@@ -55,7 +64,18 @@ def messages(rank):
 def main():
     dist.init_process_group("mpi", timeout=20)
     rank = dist.get_rank()
-    for case in (shapes, large_shapes, dtypes, reductions, kinds, roots, messages, one_more):
+    for case in (
+        shapes,
+        large_shapes,
+        dtypes,
+        reductions,
+        kinds,
+        roots,
+        messages,
+        sizes,
+        parts,
+        one_more,
+    ):
         print(f"== {case.__name__}")
         try:
             case(rank)

@@ -5,7 +5,9 @@ differ; then each rank can say what the others called. Values of at most 1 KB tr
 that is all there is to send.
 """
 
+import array
 import hashlib
+import itertools
 
 HEADER = 256  # bytes of words
 ROOM = 1024  # bytes of values
@@ -22,6 +24,30 @@ def words_of(call):
             + hashlib.md5(text, usedforsecurity=False).hexdigest().encode()
         )
     return text.ljust(HEADER, b"\0")
+
+
+def bytes_exchanged(call):
+    """Return how many bytes a rank sends to each, then how many it expects of each, packed.
+
+    Only all_to_all lets these differ from rank to rank, so that each has to look at all of them.
+    """
+    sizes = [x.numel() * x.element_size() for x in (*call.inputs, *call.outputs)]
+    return array.array("q", sizes).tobytes() if 8 * len(sizes) <= ROOM else b""
+
+
+def check_exchanged(cards, size):
+    """Return what is wrong with the parts that ranks exchange, in words, or None.
+
+    Parameters
+    ----------
+    cards : list of bytes, from each rank what `bytes_exchanged` returns
+    """
+    tables = [array.array("q", packed) for packed in cards]
+    for source, target in itertools.product(range(size), repeat=2):
+        sent, expected = tables[source][target], tables[target][size + source]
+        if sent != expected:
+            return f"rank {source} sends {sent} bytes to rank {target}, which expects {expected}"
+    return None
 
 
 def texts_of(cards):

@@ -68,6 +68,9 @@ def of_collective(transport, call):
     for x in values if fits else ():
         own[place : place + size_of(x)] = memory(MPI, x)
         place += size_of(x)
+    if call.kind == "all_to_all":
+        exchanged = card.bytes_exchanged(call)
+        own[card.HEADER : card.HEADER + len(exchanged)] = exchanged
     yield [transport.collective.Iallgather([own, MPI.BYTE], [transport.card_bytes, MPI.BYTE])]
     shown = [
         bytes(transport.card_bytes[start : start + card.HEADER])
@@ -75,11 +78,23 @@ def of_collective(transport, call):
     ]
     if any(other != words for other in shown):
         raise diagnosis.they_differ(call, card.texts_of(shown))
+    if call.kind == "all_to_all" and exchanged:
+        check_exchanged(transport, call, len(exchanged))
     if fits:
         with no_grad():
             FROM_CARDS[call.kind](transport, call)
     else:
         yield from CARRIED[call.kind](transport, call)
+
+
+def check_exchanged(transport, call, length):
+    """Refuse an all_to_all whose ranks expect other sizes than they are sent."""
+    starts = range(card.HEADER, len(transport.card_bytes), card.SIZE)
+    parts = [bytes(transport.card_bytes[start : start + length]) for start in starts]
+    fault = card.check_exchanged(parts, transport.size)
+    if fault is not None:
+        raise DistBackendError(f"{call.kind}: {fault}; the sizes of one rank's inputs must be those "
+                               f"of the others' outputs")  # fmt: skip
 
 
 def slot(transport, rank, like, number=0):
