@@ -42,7 +42,9 @@ def models(T):
     gpt = [
         nn.Embedding(words, width),
         *[
-            nn.TransformerEncoderLayer(width, 4, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True)
+            nn.TransformerEncoderLayer(
+                width, 4, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True
+            )
             for _ in range(4)
         ],
         nn.Linear(width, words),
@@ -148,11 +150,15 @@ def measured(package, count, program=__file__):
 def main(count):
     ours, theirs = measured("tensorlab", count), measured("torch", count)
     print(f"a step of data parallel training, {count} ranks: milliseconds")
-    print(f"{'':16}{'tensorlab':>11}{'PyTorch':>10}{'ratio':>8}{'predicted':>12}{'without ranks':>15}")
+    print(
+        f"{'':16}{'tensorlab':>11}{'PyTorch':>10}{'ratio':>8}{'predicted':>12}{'without ranks':>15}"
+    )
     for name, entry in ours.items():
         step, other = entry["step"] * 1e3, theirs[name]["step"] * 1e3
         with_ranks, alone = (1e3 * one for one in entry["predicted"])
-        print(f"{name:16}{step:11.2f}{other:10.2f}{step / other:8.2f}{with_ranks:12.2f}{alone:15.2f}")
+        print(
+            f"{name:16}{step:11.2f}{other:10.2f}{step / other:8.2f}{with_ranks:12.2f}{alone:15.2f}"
+        )
 
 
 if __name__ == "__main__":

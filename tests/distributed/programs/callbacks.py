@@ -12,6 +12,12 @@ import tensorlab as torch
 import tensorlab.distributed as dist
 
 
+def be_interrupted():
+    """Wait for a message that never comes, until Ctrl-C."""
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    dist.recv(torch.ones(1), 1, tag=3)
+
+
 def main():
     dist.init_process_group("mpi")
     rank = dist.get_rank()
@@ -43,8 +49,7 @@ def main():
     dist.barrier()
     if rank == 0:
         with pytest.raises(KeyboardInterrupt):
-            threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-            dist.recv(torch.ones(1), 1, tag=3)
+            be_interrupted()
         dist.send(torch.ones(1), 1)
     else:
         dist.recv(torch.ones(1), 0)
