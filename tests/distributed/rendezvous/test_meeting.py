@@ -210,3 +210,10 @@ def test_mpi_that_runs_already_is_no_other_rank():
 def test_processes_that_a_rank_starts_are_no_ranks():
     [(first, _), (code, output)] = ranks.ends(ranks.start_ranks("children.py", 2))
     assert (first, code, output) == (-signal.SIGKILL, 0, "all is well\n")
+
+
+@pytest.mark.parametrize("how", ["spawn", "fork", "fails"])
+def test_ranks_that_multiprocessing_starts(how):
+    command = [sys.executable, str(ranks.PROGRAMS / "spawned.py"), str(ranks.free_port()), how]
+    [(code, output)] = ranks.ends([ranks.start(command)])
+    assert (code, output) == (0, "ValueError: boom\nended\n" if how == "fails" else "ended\n")
