@@ -69,6 +69,7 @@ TOOLS = [
     "tensorlab.cuda",
     "tensorlab.mps",
     "tensorlab.xpu",
+    "tensorlab.futures",
     "tensorlab.hub",
     "tensorlab.overrides",
     "tensorlab.testing",

@@ -20,6 +20,7 @@ from tensorlab import export as export
 from tensorlab import fft as fft
 from tensorlab import func as func
 from tensorlab import functional as functional
+from tensorlab import futures as futures
 from tensorlab import fx as fx
 from tensorlab import hub as hub
 from tensorlab.autograd import inference_mode as inference_mode
@@ -355,6 +356,7 @@ __all__ = [
     "full_like",
     "func",
     "functional",
+    "futures",
     "fx",
     "gather",
     "gcd",
