@@ -114,6 +114,20 @@ FAMILIES = {
     "amp": ("amp/*.py _core/dispatch/autocast.p[xy][dx] _core/dispatch/autocast_rules.py",
             ["tests/test_autocast.py", "tests/test_grad_scaler.py", "tests/test_amp.py",
              "tests/compiler/capture/test_settings.py"]),
+    # What runs in processes of its own (MPI, launcher, server) isn't reached by a switch in this one.
+    "distributed": ("distributed/[a-z]*.py distributed/backends/threads.py distributed/algorithms/*.py "
+                    "distributed/algorithms/*/*.py distributed/checkpoint/*.py distributed/fsdp/*.py "
+                    "distributed/nn/*.py distributed/optim/*.py distributed/pipelining/*.py "
+                    "distributed/tensor/*.py distributed/tensor/parallel/*.py nn/parallel/*.py "
+                    "nn/sync_batch_norm.py futures.py",
+                    ["tests/distributed/test_checkpoint.py", "tests/distributed/test_collectives.py",
+                     "tests/distributed/test_device_mesh.py", "tests/distributed/test_functional.py",
+                     "tests/distributed/test_messages.py", "tests/distributed/test_optimizers.py",
+                     "tests/distributed/test_pipelining.py", "tests/distributed/test_pitfalls.py",
+                     "tests/distributed/test_process_groups.py", "tests/distributed/test_simulate.py",
+                     "tests/distributed/tensor", "tests/distributed/fsdp/test_fully_shard.py",
+                     "tests/distributed/fsdp/test_fully_sharded_data_parallel.py",
+                     "tests/nn/parallel/test_distributed.py", "tests/test_futures.py"]),
     "devices": ("_streams.py accelerator.py cpu/*.py utils/backend_registration.py viz/memory.py "
                 "viz/timeline.py",
                 ["tests/test_lab_device.py", "tests/test_memory_history.py", "tests/test_devices.py",
