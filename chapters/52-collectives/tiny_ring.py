@@ -1,4 +1,4 @@
-"""Three ways to add a tensor over all ranks, with nothing but messages."""
+"""Two ways to add a tensor over all ranks, with nothing but messages."""
 
 import tensorlab as torch
 from tensorlab import distributed as dist
@@ -19,7 +19,7 @@ def through_rank_0(x):
 
 
 def ring(x, watch=lambda step, x: None):
-    """Replace `x`, of shape (n,), by the sum over all ranks, of which each talks to two neighbours.
+    """Replace `x`, of shape (n,), by the sum over all ranks; each rank talks to its two neighbours only.
 
     `watch` is called with the number of a step and the tensor, before the first step and after each.
     """

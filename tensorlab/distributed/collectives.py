@@ -177,8 +177,8 @@ def warn_of_second_average(tensor):
         return
     averaged.clear()
     warnings.warn(
-        "all_reduce: this gradient has been averaged by DistributedDataParallel already; reducing it once "
-        "more, and dividing by the number of ranks, makes the step too small. Leave the all_reduce out",
+        "all_reduce: this gradient has been averaged by DistributedDataParallel already; one more sum makes "
+        "the step as many times too large as there are ranks. Leave the all_reduce out",
         stacklevel=3,
     )
 
