@@ -55,8 +55,7 @@ class Joinable:
     """
 
     def __init__(self):
-        super().__init__() if not hasattr(self, "_parameters") else None
-        object.__setattr__(self, "_join_config", JoinConfig())
+        self._join_config = JoinConfig()
 
     def join_hook(self, **kwargs):
         """Return a JoinHook."""
@@ -99,7 +98,7 @@ class Join:
         self.joinables, self.enable, self.throws = joinables, enable, throw_on_early_termination
         for place, one in enumerate(joinables):
             config = JoinConfig(enable, throw_on_early_termination, place == 0, dict(kwargs))
-            object.__setattr__(one, "_join_config", config)
+            one._join_config = config
         self.hooks = [one.join_hook(**kwargs) for one in joinables] if enable else []
         self.group = the_group(joinables[0].join_process_group)
 
@@ -141,7 +140,7 @@ class Join:
 
     def leave(self):
         for one in self.joinables:
-            object.__setattr__(one, "_join_config", JoinConfig())
+            one._join_config = JoinConfig()
 
     @staticmethod
     def notify_join_context(joinable):

@@ -35,7 +35,7 @@ class DistributedDataParallel(Module, Joinable):
         all ranks
     device_ids, output_device, dim : accepted for PyTorch's sake; there is one device
     broadcast_buffers : bool, whether forward begins with the buffers of rank 0, such as the
-        running averages of BatchNorm
+        running averages of BatchNorm; `forward_sync_buffers` is a newer name for it
     init_sync : bool, whether shapes are compared, and the parameters of rank 0 taken over
     process_group : ProcessGroup, by default all ranks
     bucket_cap_mb : float, the size of a bucket in MB; by default 25
@@ -92,6 +92,9 @@ class DistributedDataParallel(Module, Joinable):
         mixed_precision=None,
         device_mesh=None,
         skip_all_reduce_unused_params=False,
+        bucket_cap_mb_list=None,
+        batched_grad_copy=False,
+        forward_sync_buffers=None,
     ):
         super().__init__()
         Joinable.__init__(self)
@@ -104,16 +107,19 @@ class DistributedDataParallel(Module, Joinable):
                 f"DistributedDataParallel: device_ids is {device_ids}; there is only the cpu: leave "
                 "device_ids out, each process is one rank"
             )
-        if mixed_precision is not None or delay_all_reduce_named_params or param_to_hook_all_reduce:
+        delayed = delay_all_reduce_named_params or param_to_hook_all_reduce
+        if mixed_precision is not None or delayed or bucket_cap_mb_list:
             raise NotImplementedError(
-                "DistributedDataParallel: mixed_precision and delayed reductions are not here; use autocast "
+                "DistributedDataParallel: mixed_precision, delayed reductions and lists of bucket sizes are not "
+                "here; use autocast "
                 "in forward, and register_comm_hook for gradients that travel in half precision"
             )
         group = process_group if device_mesh is None else device_mesh.get_group()
         self.process_group = the_group(group, "DistributedDataParallel")
         self.module = module
         self.device_ids, self.dim = None, dim
-        self.broadcast_buffers = bool(broadcast_buffers)
+        syncs = broadcast_buffers if forward_sync_buffers is None else forward_sync_buffers
+        self.broadcast_buffers = bool(syncs)
         self.find_unused_parameters = find_unused_parameters
         self.static_graph = static_graph
         self.gradient_as_bucket_view = gradient_as_bucket_view
@@ -163,7 +169,7 @@ class DistributedDataParallel(Module, Joinable):
         if not self._has_looked_at_seeds and self.training:
             self._look_at_seeds()
         output = self.module(*inputs, **kwargs)
-        self.require_forward_param_sync = reduces or not is_grad_enabled()
+        self.require_forward_param_sync = reduces
         if reduces:
             self._expect_backward(output)
         else:
@@ -322,10 +328,6 @@ class DistributedDataParallel(Module, Joinable):
     @property
     def join_process_group(self):
         return self.process_group
-
-    def train(self, mode=True):
-        super().train(mode)
-        return self
 
     def __getstate__(self):
         raise DistError(

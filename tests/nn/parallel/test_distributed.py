@@ -265,6 +265,24 @@ def test_buffers_come_from_rank_0_unless_they_are_kept():
     assert one != other
 
 
+@pytest.mark.parametrize(
+    "options", [{}, {"forward_sync_buffers": False}, {"broadcast_buffers": False}]
+)
+def test_evaluation_takes_over_buffers_once_and_then_needs_no_other_rank(options):
+    def program(rank):
+        ddp = DDP(nn.BatchNorm1d(2), **options)
+        recorder = dist.group.WORLD.transport.recorder
+        ddp(tl.randn(4, 2)).sum().backward()
+        recorder.calls.clear()
+        with tl.no_grad():
+            for _ in range(3):
+                ddp.eval()(tl.ones(1, 2))
+        return [call.kind for call in recorder.calls]
+
+    expected = [] if options else ["broadcast"] * 2  # floating buffers, and the count
+    assert dist.threads.spawn(program, nprocs=2) == [expected] * 2
+
+
 def test_sparse_gradients_are_averaged():
     def program(rank):
         tl.manual_seed(0)
