@@ -3,8 +3,8 @@
 A program starts several times, each time with another *rank*; `init_process_group` lets the
 ranks meet. From then on they call *collectives* together: `all_reduce` adds a tensor over all
 ranks, `broadcast` copies one, and so on. Data parallel training (`nn.parallel`), sharded models
-(`distributed.fsdp`, `distributed.tensor`) and checkpoints (`distributed.checkpoint`) are made of
-nothing else.
+(`distributed.fsdp`, `distributed.tensor`) and checkpoints (`distributed.checkpoint`) are made
+of nothing else.
 
 What lies where, from the bottom: a `Call` (calls.py) is carried by a `Transport` (backends/);
 process_groups.py says who calls; collectives.py, point_to_point.py and objects.py are the

@@ -94,7 +94,8 @@ def scattered(x, reduceOp, scatter_dim, group, reduce_scatter):
     group = group_of(group)
     if x.shape[scatter_dim] % group.size():
         raise AssertionError(
-            f"input dimension {scatter_dim} ({x.shape[scatter_dim]}) must be a multiple of group_size "
+            f"input dimension {scatter_dim} ({x.shape[scatter_dim]}) must be a multiple of "
+            "group_size "
             f"{group.size()}"
         )
     parts = [part.contiguous() for part in x.chunk(group.size(), scatter_dim)]

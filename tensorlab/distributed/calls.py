@@ -1,8 +1,8 @@
 """Call: what one rank asks of the others, as the layers below the public functions see it.
 
 Every collective and every message of a process group is a `Call`. It names the tensors that are
-read and those that are written, which are contiguous by now, and it can say in words what it is:
-in the flight recorder, and in the errors that list what each rank called.
+read and those that are written, which are contiguous by now, and it can say in words what it
+is: in the flight recorder, and in the errors that list what each rank called.
 """
 
 import dataclasses

@@ -78,7 +78,8 @@ def check_same_dtype(where, x, others):
     for other in others:
         if other.dtype != x.dtype:
             raise DTypeError(
-                f"{where}: the tensors are {x.dtype} and {other.dtype}; values are exchanged as "
+                f"{where}: the tensors are {x.dtype} and {other.dtype}; values are exchanged "
+                "as "
                 f"they are, so all must have one dtype: convert before"
             )
 
@@ -177,7 +178,8 @@ def warn_of_second_average(tensor):
         return
     averaged.clear()
     warnings.warn(
-        "all_reduce: this gradient has been averaged by DistributedDataParallel already; one more sum makes "
+        "all_reduce: this gradient has been averaged by DistributedDataParallel already; one "
+        "more sum makes "
         "the step as many times too large as there are ranks. Leave the all_reduce out",
         stacklevel=3,
     )
@@ -443,7 +445,8 @@ def split_sizes(x, sizes, ranks, where, name):
         sizes = [x.shape[0] // ranks] * ranks
     if len(sizes) != ranks or sum(sizes) != x.shape[0]:
         raise ValueError(
-            f"{where}: {name}_split_sizes is {list(sizes)}; expected {ranks} numbers whose sum is "
+            f"{where}: {name}_split_sizes is {list(sizes)}; expected {ranks} numbers whose sum "
+            "is "
             f"the first dim of {name}, {x.shape[0]}"
         )
     return list(x.split(list(sizes)))

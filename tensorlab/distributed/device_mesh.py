@@ -4,8 +4,8 @@
                      dp=0       0  1  2  3
                      dp=1       4  5  6  7
 
-Rank 6 stands at the coordinate (1, 2). Along `tp` it works with ranks 4 to 7, along `dp` with 2.
-`mesh["tp"]` is the row of the grid that a rank is in, a mesh of one dimension.
+Rank 6 stands at the coordinate (1, 2). Along `tp` it works with ranks 4 to 7, along `dp` with
+2. `mesh["tp"]` is the row of the grid that a rank is in, a mesh of one dimension.
 """
 
 import math
@@ -77,7 +77,8 @@ class DeviceMesh:
             raise RuntimeError(f"DeviceMesh: {grid.tolist()} names a rank twice")
         if len(ranks) > get_world_size():
             raise RuntimeError(
-                f"Mesh should not be bigger than default world size {get_world_size()}, but found "
+                f"Mesh should not be bigger than default world size {get_world_size()}, but "
+                "found "
                 f"{len(ranks)} ranks!"
             )
         if ranks and not 0 <= min(ranks) <= max(ranks) < get_world_size():
@@ -232,7 +233,8 @@ class DeviceMesh:
         if isinstance(mesh_dim, str):
             if mesh_dim not in (self.mesh_dim_names or ()):
                 raise KeyError(
-                    f"Mesh dimension '{mesh_dim}' does not exist. Available mesh dimensions are: "
+                    f"Mesh dimension '{mesh_dim}' does not exist. Available mesh dimensions "
+                    "are: "
                     f"mesh_dim_names={self.mesh_dim_names}"
                 )
             return self.mesh_dim_names.index(mesh_dim)
@@ -290,7 +292,8 @@ def check_device_type(device_type):
         )
     if ":" in device_type:
         raise RuntimeError(
-            f"Device type with index is not supported but got {device_type}. If you maintained a "
+            f"Device type with index is not supported but got {device_type}. If you maintained "
+            "a "
             f"'torch.device' object, it's recommended to pass in 'device.type'."
         )
     if device_type != "cpu":
@@ -304,11 +307,13 @@ def checked_names(names, ndim):
     names = tuple(names)
     if len(set(names)) != len(names):
         raise RuntimeError(
-            f"Each mesh_dim_name must be unique. Found repeated mesh_dim_name in mesh_dim_names {names}"
+            "Each mesh_dim_name must be unique. Found repeated mesh_dim_name in "
+            f"mesh_dim_names {names}"
         )
     if len(names) != ndim:
         raise RuntimeError(
-            f"mesh_shape and mesh_dim_names should have same length! Found len(mesh_dim_names): "
+            "mesh_shape and mesh_dim_names should have same length! Found "
+            "len(mesh_dim_names): "
             f"{len(names)} and len(mesh_shape):{ndim}."
         )
     return names

@@ -25,7 +25,8 @@ def they_differ(call, texts):
     return DistBackendError(
         f"{call.kind}: the ranks of group {call.group!r} don't agree on call {call.number}:\n"
         f"{by_rank(texts)}\n"
-        "All ranks must call the same collectives in the same order, with tensors of equal shape "
+        "All ranks must call the same collectives in the same order, with tensors of equal "
+        "shape "
         "and dtype. Look for a branch that differs by rank."
     )
 
@@ -43,9 +44,11 @@ def waited_in_vain(call, seconds, missing, standing):
     who = f"rank {sorted(missing)[0]}" if len(missing) == 1 else f"ranks {sorted(missing)}"
     lacking = f"; {who} did not come" if missing else ""
     return DistBackendError(
-        f"{call.kind}: {call} waited {seconds:.1f} s in vain (timeout {call.timeout:g} s){lacking}."
+        f"{call.kind}: {call} waited {seconds:.1f} s in vain (timeout {call.timeout:g} "
+        f"s){lacking}."
         f" Where each rank stands:\n{by_rank(standing)}\n"
-        "Look for a branch that differs by rank, a rank that is slow, or one that hangs; a longer "
+        "Look for a branch that differs by rank, a rank that is slow, or one that hangs; a "
+        "longer "
         "timeout is given to init_process_group(timeout=)."
     )
 
@@ -59,6 +62,7 @@ def does_not_fit(call, dtype, numel):
     """Return the error for a message that isn't what its receiver has room for."""
     target = call.outputs[0]
     return DistBackendError(
-        f"recv: the message from rank {call.root} has {numel} elements of {dtype}, and the tensor "
+        f"recv: the message from rank {call.root} has {numel} elements of {dtype}, and the "
+        "tensor "
         f"{target.numel()} of {target.dtype}; both ends must agree"
     )

@@ -135,7 +135,8 @@ def scatter_object_list(
         return
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         raise ValueError(
-            f"{where}: Expected argument scatter_object_output_list to be a list of size at least 1."
+            f"{where}: Expected argument scatter_object_output_list to be a list of size at "
+            "least 1."
         )
     group = the_group(group, where)
     src = group.ranks[0] if src is None and group_src is None else src

@@ -204,7 +204,8 @@ def the_group(given=None, where="distributed"):
     default = world.current().default
     if default is None:
         raise ValueError(
-            f"{where}: Default process group has not been initialized, please make sure to call "
+            f"{where}: Default process group has not been initialized, please make sure to "
+            "call "
             f"init_process_group: this process doesn't know its rank yet"
         )
     return default
@@ -231,9 +232,9 @@ def init_process_group(
     Parameters
     ----------
     backend : "mpi", "gloo" (here another name for it), "threads", or None for what fits
-    init_method : str, where the ranks meet: "env://" (the default) asks MASTER_ADDR, MASTER_PORT,
-        RANK and WORLD_SIZE, or what mpiexec or srun have set; "tcp://host:port" and
-        "file:///path" need `rank` and `world_size`
+    init_method : str, where the ranks meet: "env://" (the default) asks MASTER_ADDR,
+        MASTER_PORT, RANK and WORLD_SIZE, or what mpiexec or srun have set; "tcp://host:port"
+        and "file:///path" need `rank` and `world_size`
     timeout : timedelta until a wait ends with an error; 30 minutes
     world_size, rank : int, how many processes there are and which this is
     store : Store, through which the ranks meet instead of `init_method`
@@ -284,7 +285,8 @@ def alone(name, rank, world_size):
     """Return the transport of a group of one rank, which needs no other process."""
     if world_size not in (-1, 1):
         raise ValueError(
-            f"init_process_group: the backend {name!r} joins threads of one process: start them with "
+            f"init_process_group: the backend {name!r} joins threads of one process: start "
+            "them with "
             f"distributed.threads.spawn(function, nprocs={world_size})"
         )
     return ThreadTransport(House(1), (0,), 0, "world")
@@ -537,7 +539,8 @@ def new_subgroups(
         group_size = int(os.environ.get("LOCAL_WORLD_SIZE", whole.size()))
     if not 0 < group_size <= whole.size() or whole.size() % group_size:
         raise ValueError(
-            f"new_subgroups: the world size ({whole.size()}) must be divisible by group_size={group_size}"
+            f"new_subgroups: the world size ({whole.size()}) must be divisible by "
+            f"group_size={group_size}"
         )
     lists = [
         list(whole.ranks[first : first + group_size])

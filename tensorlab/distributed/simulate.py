@@ -1,11 +1,11 @@
 """Predict how long a training step takes on more ranks than there are.
 
-A message of n bytes takes *latency + n / bandwidth* seconds (the alpha-beta model); a collective is
-made of such messages, a step of computation and collectives, some of which run at the same time.
-The computation is measured on one rank, latency and bandwidth on a few.
+A message of n bytes takes *latency + n / bandwidth* seconds (the alpha-beta model); a
+collective is made of such messages, a step of computation and collectives, some of which run at
+the same time. The computation is measured on one rank, latency and bandwidth on a few.
 
-What isn't in the model: messages that get in each other's way, ranks that are slow now and then,
-and memory.
+What isn't in the model: messages that get in each other's way, ranks that are slow now and
+then, and memory.
 
 Source of the costs of collectives: Thakur, Rabenseifner, Gropp 2005, Optimization of Collective
 Communication Operations in MPICH, sections 3 and 4.
@@ -79,7 +79,8 @@ class Cluster:
             raise ValueError(f"Cluster: ranks is {self.ranks}; expected at least 1")
         if self.per_node is not None and (self.per_node < 1 or self.ranks % self.per_node):
             raise ValueError(
-                f"Cluster: {self.ranks} ranks don't make full nodes of {self.per_node}; expected a divisor"
+                f"Cluster: {self.ranks} ranks don't make full nodes of {self.per_node}; "
+                "expected a divisor"
             )
 
     @property
@@ -99,9 +100,9 @@ def all_reduce(nbytes, cluster, algorithm="ring"):
     ----------
     nbytes : int, of the tensor
     cluster : Cluster
-    algorithm : "ring" (2 (p - 1) messages of n / p bytes), "tree" (up a binary tree and down again),
-        "recursive_doubling" (log2 p exchanges of n bytes) or "hierarchical" (a ring in each node, a
-        ring between nodes, for a part of the tensor each)
+    algorithm : "ring" (2 (p - 1) messages of n / p bytes), "tree" (up a binary tree and down
+        again), "recursive_doubling" (log2 p exchanges of n bytes) or "hierarchical" (a ring in
+        each node, a ring between nodes, for a part of the tensor each)
 
     Examples
     --------
@@ -242,8 +243,8 @@ def data_parallel(step, cluster, *, bucket_bytes=25 << 20, algorithm="ring", ove
 def sharded_data_parallel(step, cluster, *, reshard_after_forward=True):
     """Predict a step in which parameters are sharded, as fully_shard does, one layer ahead.
 
-    Each layer's parameters are gathered before forward, and again before backward unless they are
-    kept; its gradients are reduced to shards after backward.
+    Each layer's parameters are gathered before forward, and again before backward unless they
+    are kept; its gradients are reduced to shards after backward.
 
     Returns
     -------
@@ -275,8 +276,8 @@ def tensor_parallel(step, cluster, *, reductions_per_layer=2):
 
     Parameters
     ----------
-    reductions_per_layer : int, how many all_reduces of activations a layer has in forward, and as
-        many in backward: 2 in a transformer block, one after attention and one after the MLP
+    reductions_per_layer : int, how many all_reduces of activations a layer has in forward, and
+        as many in backward: 2 in a transformer block, one after attention and one after the MLP
     """
     p, lanes = cluster.ranks, Lanes()
     cost = reductions_per_layer * all_reduce(step.activation_bytes, cluster)
@@ -323,7 +324,8 @@ def fit_link(nbytes, seconds, ranks, algorithm="ring"):
 
     Notes
     -----
-    Least squares of relative errors: small tensors, where latency shows, count as much as large.
+    Least squares of relative errors: small tensors, where latency shows, count as much as
+    large.
     """
     unit_latency, unit_byte = Cluster(ranks, Link(1.0, math.inf)), Link(0.0, 1.0)
     latencies = all_reduce(0, unit_latency, algorithm)

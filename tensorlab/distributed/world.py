@@ -13,7 +13,8 @@ class World:
     ----------
     default : ProcessGroup or None, the group of all ranks
     groups : dict of str to ProcessGroup, by name
-    averaged : dict of ids to pairs of a weak reference and a version: gradients that are averages
+    averaged : dict of ids to pairs of a weak reference and a version: gradients that are
+        averages
     made : dict of str to int, how many groups of the same ranks have been made
     """
 

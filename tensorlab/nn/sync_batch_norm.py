@@ -1,8 +1,8 @@
 """Mean and variance over the batches of several ranks, for SyncBatchNorm.
 
-Two sums are taken over the ranks, one after the other: the second one is of squared distances from
-the mean, which is exact where the usual difference of two large numbers isn't. Both are collectives
-that autograd follows, so the derivative needs no formula of its own.
+Two sums are taken over the ranks, one after the other: the second one is of squared distances
+from the mean, which is exact where the usual difference of two large numbers isn't. Both are
+collectives that autograd follows, so the derivative needs no formula of its own.
 """
 
 from .._core.interop.exchange import tensor
@@ -29,7 +29,8 @@ def normalize(layer, input, group):
     total, count = sums[:channels], sums[channels].detach()
     if count.item() < 2:
         raise ValueError(
-            "SyncBatchNorm: Expected more than 1 value per channel when training, over all ranks "
+            "SyncBatchNorm: Expected more than 1 value per channel when training, over all "
+            "ranks "
             f"together; this rank's input has shape {tuple(input.shape)}"
         )
     mean = total / count

@@ -1,8 +1,8 @@
 """Join: train on uneven numbers of batches, so that no rank waits forever.
 
-Each rank tells the others at the beginning of a pass that it still trains. A rank that leaves the
-block goes on to answer for the *joinables* in it, such as a data parallel module, until all have
-left.
+Each rank tells the others at the beginning of a pass that it still trains. A rank that leaves
+the block goes on to answer for the *joinables* in it, such as a data parallel module, until all
+have left.
 """
 
 import warnings
@@ -79,8 +79,8 @@ class Join:
     ----------
     joinables : list of Joinable, of one process group
     enable : bool; False changes nothing
-    throw_on_early_termination : bool; True raises a RuntimeError at all ranks as soon as one has
-        no more passes
+    throw_on_early_termination : bool; True raises a RuntimeError at all ranks as soon as one
+        has no more passes
     kwargs : passed on to `join_hook` of each joinable
 
     Raises
@@ -113,7 +113,8 @@ class Join:
         while True:
             if shadows == MANY_SHADOWS:
                 warnings.warn(
-                    f"Join: rank {self.group.rank()} has shadowed {shadows} passes of the others; the numbers "
+                    f"Join: rank {self.group.rank()} has shadowed {shadows} passes of the "
+                    "others; the numbers "
                     "of batches differ that much",
                     stacklevel=2,
                 )
@@ -150,12 +151,13 @@ class Join:
 
         Returns
         -------
-        Work of an all_reduce that counts the ranks which still train; None where nothing is to be
-        told, as for all joinables of a block but the first
+        Work of an all_reduce that counts the ranks which still train; None where nothing is to
+        be told, as for all joinables of a block but the first
         """
         if not hasattr(joinable, "_join_config"):
             raise AssertionError(
-                f"Check that the {type(joinable).__name__} calls Joinable.__init__ in its constructor"
+                f"Check that the {type(joinable).__name__} calls Joinable.__init__ in its "
+                "constructor"
             )
         config = joinable._join_config
         if not config.enable or not config.is_first:

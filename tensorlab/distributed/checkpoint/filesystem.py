@@ -35,8 +35,8 @@ class FileSystemWriter:
     ----------
     path : str or path of the folder, which is made if need be
     overwrite : bool; False refuses a folder that holds a checkpoint
-    single_file_per_rank, sync_files, thread_count : accepted for PyTorch's sake: there is one file a
-        rank, and it is on the disk before the save ends
+    single_file_per_rank, sync_files, thread_count : accepted for PyTorch's sake: there is one
+        file a rank, and it is on the disk before the save ends
     """
 
     def __init__(
@@ -97,7 +97,8 @@ class FileSystemReader:
         """
         if not (self.path / CONTENTS).exists():
             raise MissingData(
-                f"checkpoint: {self.path} holds no checkpoint: it has no file {CONTENTS}, which is "
+                f"checkpoint: {self.path} holds no checkpoint: it has no file {CONTENTS}, "
+                "which is "
                 "written when all ranks have saved"
             )
         return load(self.path / CONTENTS)

@@ -188,8 +188,8 @@ def get_optimizer_state_dict(model, optimizers, *, submodules=None, options=None
 
     Returns
     -------
-    dict: "state" is a dict of names to the state of that parameter, and "param_groups" a list of
-    dicts whose "params" are names
+    dict: "state" is a dict of names to the state of that parameter, and "param_groups" a list
+    of dicts whose "params" are names
     """
     if submodules is not None:
         raise NotImplementedError("get_optimizer_state_dict: submodules is not here")
@@ -201,7 +201,8 @@ def get_optimizer_state_dict(model, optimizers, *, submodules=None, options=None
             unknown = [p for p in group["params"] if id(p) not in names]
             if unknown:
                 raise DistError(
-                    f"get_optimizer_state_dict: the optimizer has {len(unknown)} parameters that the model "
+                    f"get_optimizer_state_dict: the optimizer has {len(unknown)} parameters "
+                    "that the model "
                     f"hasn't, such as one of shape {list(unknown[0].shape)}"
                 )
             groups.append({**group, "params": [names[id(p)] for p in group["params"]]})

@@ -24,8 +24,9 @@ def load(
 
     Parameters
     ----------
-    state_dict : dict, nested, as it was given to `save`: it says what is read. Tensors and DTensors
-        are written in place; other values are replaced; objects get their `load_state_dict` called
+    state_dict : dict, nested, as it was given to `save`: it says what is read. Tensors and
+        DTensors are written in place; other values are replaced; objects get their
+        `load_state_dict` called
     checkpoint_id : str or path of the folder
     storage_reader : FileSystemReader, instead of `checkpoint_id`
     planner : refused
@@ -100,7 +101,8 @@ def check(path, value, entries):
         )
     if isinstance(value, Tensor) and tuple(value.shape) != tuple(entry.size):
         raise ShapeError(
-            f"Size mismatch between saved {tuple(entry.size)} and current: {tuple(value.shape)} for {key}"
+            f"Size mismatch between saved {tuple(entry.size)} and current: "
+            f"{tuple(value.shape)} for {key}"
         )
 
 

@@ -27,8 +27,8 @@ def save(
 
     Parameters
     ----------
-    state_dict : dict, nested, of tensors, DTensors and other values; objects with `state_dict` and
-        `load_state_dict` are saved through these
+    state_dict : dict, nested, of tensors, DTensors and other values; objects with `state_dict`
+        and `load_state_dict` are saved through these
     checkpoint_id : str or path of the folder
     storage_writer : FileSystemWriter, instead of `checkpoint_id`
     planner : refused

@@ -28,9 +28,10 @@ __all__ = [
 class ShardingStrategy(enum.Enum):
     """What each rank keeps but a part of.
 
-    FULL_SHARD: parameters, gradients and the optimizer's state. SHARD_GRAD_OP: the same, but the
-    whole parameters stay between forward and backward. NO_SHARD: nothing, as in DistributedDataParallel.
-    HYBRID_SHARD: FULL_SHARD within a machine, or what the first group says, and copies of it.
+    FULL_SHARD: parameters, gradients and the optimizer's state. SHARD_GRAD_OP: the same, but
+    the whole parameters stay between forward and backward. NO_SHARD: nothing, as in
+    DistributedDataParallel. HYBRID_SHARD: FULL_SHARD within a machine, or what the first group
+    says, and copies of it.
     """
 
     FULL_SHARD = 1
@@ -68,11 +69,12 @@ class MixedPrecision:
 
     Parameters
     ----------
-    param_dtype, reduce_dtype, buffer_dtype : dtype, optional, of the gathered parameters, of gradients
-        while they're reduced, and of buffers
-    keep_low_precision_grads : bool, accepted for PyTorch's sake: gradients have the parameters' dtype
-    cast_forward_inputs, cast_root_forward_inputs : bool, whether floating-point inputs are converted
-        to param_dtype, in any module or in the root
+    param_dtype, reduce_dtype, buffer_dtype : dtype, optional, of the gathered parameters, of
+        gradients while they're reduced, and of buffers
+    keep_low_precision_grads : bool, accepted for PyTorch's sake: gradients have the parameters'
+        dtype
+    cast_forward_inputs, cast_root_forward_inputs : bool, whether floating-point inputs are
+        converted to param_dtype, in any module or in the root
     """
 
     param_dtype: Any = None

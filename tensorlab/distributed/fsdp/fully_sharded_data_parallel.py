@@ -1,8 +1,8 @@
 """FullyShardedDataParallel: the older way to shard a model, a module around the module.
 
-It stands on the same parts as `fully_shard`: parameters are DTensors that are cut by rows, each for
-itself; there are no flat parameters. What it adds: policies for what is wrapped, forms of state
-dicts, and `summon_full_params`.
+It stands on the same parts as `fully_shard`: parameters are DTensors that are cut by rows, each
+for itself; there are no flat parameters. What it adds: policies for what is wrapped, forms of
+state dicts, and `summon_full_params`.
 """
 
 import contextlib
@@ -48,12 +48,12 @@ class FullyShardedDataParallel(StateDicts, Module):
     Parameters
     ----------
     module : Module
-    process_group : ProcessGroup, by default all ranks; with HYBRID_SHARD a pair: that which shards,
-        and that which replicates
+    process_group : ProcessGroup, by default all ranks; with HYBRID_SHARD a pair: that which
+        shards, and that which replicates
     sharding_strategy : ShardingStrategy, by default FULL_SHARD
     cpu_offload : CPUOffload, accepted for PyTorch's sake
-    auto_wrap_policy : ModuleWrapPolicy, CustomPolicy, or function(module, recurse, nonwrapped_numel):
-        which parts are wrapped, too, each for itself
+    auto_wrap_policy : ModuleWrapPolicy, CustomPolicy, or function(module, recurse,
+        nonwrapped_numel): which parts are wrapped, too, each for itself
     backward_prefetch : BackwardPrefetch, or None for no gathering ahead
     mixed_precision : MixedPrecision
     ignored_modules, ignored_states : modules, or parameters, that are left as they are
@@ -98,7 +98,8 @@ class FullyShardedDataParallel(StateDicts, Module):
         super().__init__()
         if not isinstance(module, Module):
             raise TypeError(
-                f"FullyShardedDataParallel: module is a {type(module).__name__}; expected an nn.Module"
+                f"FullyShardedDataParallel: module is a {type(module).__name__}; expected an "
+                "nn.Module"
             )
         strategy = checked_strategy(sharding_strategy)
         modules, params = checked_ignored(ignored_modules, ignored_states)
@@ -267,7 +268,8 @@ class FullyShardedDataParallel(StateDicts, Module):
     def register_comm_hook(self, state, hook):
         """Refused: gradients are reduced in one way."""
         raise NotImplementedError(
-            "FullyShardedDataParallel: communication hooks aren't there; MixedPrecision(reduce_dtype=...) "
+            "FullyShardedDataParallel: communication hooks aren't there; "
+            "MixedPrecision(reduce_dtype=...) "
             "reduces in a smaller dtype"
         )
 
@@ -282,7 +284,8 @@ def checked_strategy(strategy):
     strategy = ShardingStrategy.FULL_SHARD if strategy is None else strategy
     if not isinstance(strategy, ShardingStrategy):
         raise TypeError(
-            f"FullyShardedDataParallel: sharding_strategy is {strategy!r}; expected a ShardingStrategy"
+            f"FullyShardedDataParallel: sharding_strategy is {strategy!r}; expected a "
+            "ShardingStrategy"
         )
     if strategy is ShardingStrategy.NO_SHARD:
         warnings.warn(
@@ -298,7 +301,8 @@ def checked_ignored(ignored_modules, ignored_states):
     """Return the set of modules and the list of parameters that are left as they are."""
     if ignored_modules is not None and ignored_states is not None:
         raise ValueError(
-            "Cannot pass both ignored_modules and ignored_states at the same time. Please just pass "
+            "Cannot pass both ignored_modules and ignored_states at the same time. Please just "
+            "pass "
             "ignored_states."
         )
     given = list(ignored_modules or ignored_states or ())
@@ -340,7 +344,8 @@ def hybrid_mesh(groups):
         )
     if not isinstance(groups, (tuple, list)) or len(groups) != 2:
         raise ValueError(
-            "Manual wrapping with HYBRID_SHARD requires specification of a pair of process groups, "
+            "Manual wrapping with HYBRID_SHARD requires specification of a pair of process "
+            "groups, "
             "(shard, replicate), or a device_mesh of two dimensions"
         )
     shard, replicate = groups

@@ -29,8 +29,8 @@ class Group:
 
     Attributes
     ----------
-    reduces, all_reduces : bool, whether backward reduces gradients now, over the shards' ranks and
-        over those that replicate
+    reduces, all_reduces : bool, whether backward reduces gradients now, over the shards' ranks
+        and over those that replicate
     reshards_after_backward : bool
     factor : float or None, what sums of gradients are divided by instead of the number of ranks
     """

@@ -14,7 +14,8 @@ class MixedPrecisionPolicy:
     Parameters
     ----------
     param_dtype : dtype, optional: of the gathered parameters, so of forward and backward
-    reduce_dtype : dtype, optional: of the gradients while they are reduced; by default param_dtype
+    reduce_dtype : dtype, optional: of the gradients while they are reduced; by default
+        param_dtype
     output_dtype : dtype, optional: what floating-point outputs are converted to
     cast_forward_inputs : bool, whether floating-point inputs are converted to param_dtype
 

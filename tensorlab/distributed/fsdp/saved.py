@@ -1,8 +1,8 @@
 """What backward keeps of gathered parameters: not their values, but how to get them again.
 
-While the forward of a sharded module runs, each tensor that autograd saves is looked at. One that
-lies in the memory of a gathered parameter is replaced by a `Handle`, so that the memory can go;
-backward gathers the parameters once more and looks at the same place in them.
+While the forward of a sharded module runs, each tensor that autograd saves is looked at. One
+that lies in the memory of a gathered parameter is replaced by a `Handle`, so that the memory
+can go; backward gathers the parameters once more and looks at the same place in them.
 """
 
 import dataclasses

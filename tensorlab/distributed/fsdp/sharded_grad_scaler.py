@@ -13,8 +13,8 @@ __all__ = ["ShardedGradScaler"]
 class ShardedGradScaler(GradScaler):
     """A GradScaler for models that are shared out: what one rank finds infinite, all know of.
 
-    Gradients that are DTensors are looked at as a whole by any GradScaler; this one is for plain
-    tensors beside them, too.
+    Gradients that are DTensors are looked at as a whole by any GradScaler; this one is for
+    plain tensors beside them, too.
 
     Parameters
     ----------
@@ -57,7 +57,8 @@ class ShardedGradScaler(GradScaler):
         )
         if process_group is not None and not isinstance(process_group, ProcessGroup):
             raise TypeError(
-                f"ShardedGradScaler: process_group is a {type(process_group).__name__}; expected a "
+                f"ShardedGradScaler: process_group is a {type(process_group).__name__}; "
+                "expected a "
                 f"ProcessGroup"
             )
         self.process_group = process_group

@@ -4,8 +4,8 @@
         fully_shard(block)
     fully_shard(model)
 
-Memory for parameters, gradients and the optimizer's state is that of one rank's parts, and of the
-whole parameters of a block or two at a time.
+Memory for parameters, gradients and the optimizer's state is that of one rank's parts, and of
+the whole parameters of a block or two at a time.
 """
 
 import functools
@@ -44,9 +44,10 @@ def fully_shard(
 ):
     """Share the parameters of a module out over the ranks, in place.
 
-    Its parameters become DTensors, of which each rank has a part; forward gathers them, and backward
-    leaves the average of the gradients over the ranks, cut in the same way. Parts that were given to
-    `fully_shard` before keep to themselves: call it from the inside out, and at last on the model.
+    Its parameters become DTensors, of which each rank has a part; forward gathers them, and
+    backward leaves the average of the gradients over the ranks, cut in the same way. Parts that
+    were given to `fully_shard` before keep to themselves: call it from the inside out, and at
+    last on the model.
 
     Parameters
     ----------
@@ -54,10 +55,10 @@ def fully_shard(
     mesh : DeviceMesh of one dimension, by default of all ranks; or of two, of which the first
         replicates and the second shards
     reshard_after_forward : bool, whether the whole parameters are given up between forward and
-        backward; by default yes, except for the root. An int above 1, to how many ranks PyTorch then
-        shares them out, counts as True
-    shard_placement_fn : function(param), which returns a Shard, to cut another dimension than the
-        first, or None
+        backward; by default yes, except for the root. An int above 1, to how many ranks PyTorch
+        then shares them out, counts as True
+    shard_placement_fn : function(param), which returns a Shard, to cut another dimension than
+        the first, or None
     mp_policy : MixedPrecisionPolicy
     offload_policy : OffloadPolicy, accepted for PyTorch's sake: everything is on the cpu
     ignored_params : set of Parameter, which are left as they are
@@ -94,7 +95,8 @@ def fully_shard(
     modules = [module] if isinstance(module, Module) else list(module)
     if dp_mesh_dims is not None:
         raise NotImplementedError(
-            "fully_shard: dp_mesh_dims isn't there; give the part of the mesh for data parallel as "
+            "fully_shard: dp_mesh_dims isn't there; give the part of the mesh for data "
+            "parallel as "
             "mesh, such as mesh['dp'], or mesh['replicate', 'shard']"
         )
     for one in modules:
@@ -103,7 +105,8 @@ def fully_shard(
     group = make_group(modules, ranks, mp_policy, shard_placement_fn, ignored_params or set())
     if reshard_after_forward is not None and not isinstance(reshard_after_forward, int):
         raise ValueError(
-            f"reshard_after_forward should be a bool or an int representing the group size to reshard to, "
+            "reshard_after_forward should be a bool or an int representing the group size to "
+            "reshard to, "
             f"not {reshard_after_forward!r}"
         )
     reshard = None if reshard_after_forward is None else bool(reshard_after_forward)
@@ -119,7 +122,8 @@ def check_module(module):
         raise TypeError(f"fully_shard: {module!r} is no nn.Module")
     if isinstance(module, (ModuleList, ModuleDict)):
         raise ValueError(
-            f"fully_shard does not support containers that do not implement forward: {module}; give "
+            f"fully_shard does not support containers that do not implement forward: {module}; "
+            "give "
             f"its parts one by one, or as a list"
         )
     if STATE in vars(module):

@@ -18,7 +18,8 @@ class Ranks:
 
     Parameters
     ----------
-    mesh : DeviceMesh of one dimension, along which parameters are cut, or of two: (replicate, shard)
+    mesh : DeviceMesh of one dimension, along which parameters are cut, or of two: (replicate,
+        shard)
     shards : bool; False replicates along the one dimension
 
     Attributes
@@ -68,7 +69,8 @@ class ShardedParameter:
         self.shape, self.dtype = tuple(local.shape), local.dtype
         if ranks.size > 1 and not local.dim():
             raise ValueError(
-                f"fully_shard doesn't support scalar parameters: {places[0][1]} has no dimension to be "
+                f"fully_shard doesn't support scalar parameters: {places[0][1]} has no "
+                "dimension to be "
                 f"cut; make it a tensor of shape (1,)"
             )
         self.sizes = chunk_sizes(local.shape[dim], ranks.size) if local.dim() else [1]
@@ -176,7 +178,9 @@ def joined_mesh(data, tensor):
     root = data.root or data
     if root != (tensor.root or tensor) or not data.mesh_dim_names or not tensor.mesh_dim_names:
         raise ValueError(
-            f"FSDP requires the DP and model parallel TP/EP mesh to have the same parent mesh but got: "
-            f"DP's {data} and TP/EP's {tensor}; make one mesh with names, and give mesh['dp'] and mesh['tp']"
+            "FSDP requires the DP and model parallel TP/EP mesh to have the same parent mesh "
+            "but got: "
+            f"DP's {data} and TP/EP's {tensor}; make one mesh with names, and give mesh['dp'] "
+            "and mesh['tp']"
         )
     return root[(*data.mesh_dim_names, *tensor.mesh_dim_names)]

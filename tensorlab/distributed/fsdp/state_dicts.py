@@ -113,7 +113,8 @@ class StateDicts:
         ----------
         module : Module, with sharded parts
         state_dict_type : StateDictType
-        state_dict_config, optim_state_dict_config : settings of that type, by default those of a new one
+        state_dict_config, optim_state_dict_config : settings of that type, by default those of
+            a new one
 
         Returns
         -------

@@ -1,7 +1,7 @@
 """The state of a sharded module, and its hooks: gather before forward, give up after it.
 
-All sharded modules of one model have a `Context`: the order in which their forwards ran, which is
-the order for gathering ahead. In backward it goes the other way.
+All sharded modules of one model have a `Context`: the order in which their forwards ran, which
+is the order for gathering ahead. In backward it goes the other way.
 """
 
 from tensorlab._tensor import Tensor
@@ -20,7 +20,8 @@ class Context:
     Attributes
     ----------
     states : list of State, the root's first
-    order : list of State, as their forwards have run in this step; `last_order` those of the last one
+    order : list of State, as their forwards have run in this step; `last_order` those of the
+        last one
     in_backward : bool
     """
 
@@ -82,8 +83,10 @@ class State:
         for state in states:
             if state.context is not None and state is not self:
                 raise RuntimeError(
-                    "fully_shard: FSDP state has already been lazily initialized for a part of this "
-                    "model: call forward of the root, the outermost module that is sharded, first"
+                    "fully_shard: FSDP state has already been lazily initialized for a part of "
+                    "this "
+                    "model: call forward of the root, the outermost module that is sharded, "
+                    "first"
                 )
             state.context = context
             if state.reshards_after_forward is None:

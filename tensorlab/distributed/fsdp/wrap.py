@@ -83,7 +83,8 @@ class CustomPolicy(_Policy):
             answer = self._lambda_fn(one)
             if not isinstance(answer, (dict, bool)):
                 raise ValueError(
-                    f"The lambda_fn passed to CustomPolicy should return False/True or a kwarg dict, "
+                    "The lambda_fn passed to CustomPolicy should return False/True or a kwarg "
+                    "dict, "
                     f"but it returned {answer}"
                 )
             if answer:

@@ -1,8 +1,8 @@
 """Collectives that autograd follows: each returns new tensors, and its backward is one, too.
 
 A collective is a linear map on the values of all ranks together, so its derivative is the
-transposed map: what was copied to many ranks comes back as a sum, and a sum comes back as copies.
-All ranks must run the same backward.
+transposed map: what was copied to many ranks comes back as a sum, and a sum comes back as
+copies. All ranks must run the same backward.
 """
 
 from tensorlab import _missing
@@ -36,7 +36,8 @@ def check_sum(op, where):
     """Refuse reductions that aren't linear."""
     if op not in (ReduceOp.SUM, ReduceOp.AVG):
         raise DistError(
-            f"distributed.nn.functional.{where}: the gradient of {op.name} is not here; use SUM or AVG"
+            f"distributed.nn.functional.{where}: the gradient of {op.name} is not here; use "
+            "SUM or AVG"
         )
 
 

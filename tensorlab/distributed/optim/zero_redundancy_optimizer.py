@@ -1,7 +1,8 @@
 """ZeroRedundancyOptimizer: each rank keeps the optimizer's state of a part of the parameters.
 
 Adam remembers two numbers for each parameter. In data parallel training all ranks remember the
-same ones; here each rank updates only the parameters that it owns, and sends them to the others.
+same ones; here each rank updates only the parameters that it owns, and sends them to the
+others.
 
 Source: Rajbhandari et al. 2020, ZeRO: Memory Optimizations Toward Training Trillion Parameter
 Models, section 5.1.
@@ -160,8 +161,10 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         """
         if self._full_states is None:
             raise DistError(
-                "ZeroRedundancyOptimizer: Optimizer state has not been consolidated on this rank. Call "
-                "consolidate_state_dict(to=rank) on all ranks before, if you meant to save the global state."
+                "ZeroRedundancyOptimizer: Optimizer state has not been consolidated on this "
+                "rank. Call "
+                "consolidate_state_dict(to=rank) on all ranks before, if you meant to save the "
+                "global state."
             )
         places = self.places()
         groups = [

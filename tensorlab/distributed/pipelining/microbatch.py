@@ -32,8 +32,8 @@ def split_args_kwargs_into_chunks(
     ----------
     args, kwargs : tuple and dict, arguments with nested lists, tuples and dicts
     chunks : int, how many microbatches
-    args_chunk_spec, kwargs_chunk_spec : structures like `args` and `kwargs` of TensorChunkSpec, or
-        None: all tensors are cut along their first dim
+    args_chunk_spec, kwargs_chunk_spec : structures like `args` and `kwargs` of TensorChunkSpec,
+        or None: all tensors are cut along their first dim
 
     Returns
     -------
@@ -69,7 +69,8 @@ def cut_one(value, dim, chunks):
         return [value] * chunks
     if value.dim() <= dim or value.shape[dim] < chunks:
         raise ValueError(
-            f"a tensor of shape {list(value.shape)} can't be cut into {chunks} microbatches along dim "
+            f"a tensor of shape {list(value.shape)} can't be cut into {chunks} microbatches "
+            "along dim "
             f"{dim}; give a larger batch, or fewer microbatches"
         )
     return list(value.tensor_split(chunks, dim))
@@ -81,8 +82,8 @@ def merge_chunks(chunks, chunk_spec=None):
     Parameters
     ----------
     chunks : list of outputs, with nested lists, tuples and dicts
-    chunk_spec : structure of TensorChunkSpec like an output's, or None: tensors are joined along
-        their first dim
+    chunk_spec : structure of TensorChunkSpec like an output's, or None: tensors are joined
+        along their first dim
 
     Returns
     -------

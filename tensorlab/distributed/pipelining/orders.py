@@ -1,7 +1,7 @@
 """The order in which a rank runs the microbatches of its stages: it is what schedules differ in.
 
-An order is a list of `Action`s: forward or backward of one microbatch through one stage. It names
-no communication; what an action needs follows from it.
+An order is a list of `Action`s: forward or backward of one microbatch through one stage. It
+names no communication; what an action needs follows from it.
 """
 
 from typing import NamedTuple
@@ -62,7 +62,8 @@ def interleaved(rank, ranks, microbatches, stages_each):
     rounds = max(1, microbatches // ranks)
     if microbatches % rounds:
         raise ValueError(
-            f"Interleaved 1F1B requires the number of microbatches ({microbatches}) to be a multiple of "
+            f"Interleaved 1F1B requires the number of microbatches ({microbatches}) to be a "
+            "multiple of "
             f"the number of rounds ({rounds}); use a multiple of the number of ranks, {ranks}"
         )
     size = microbatches // rounds

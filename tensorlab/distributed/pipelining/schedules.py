@@ -45,7 +45,8 @@ class PipelineSchedule:
         each = self.stages[0].num_stages / self.ranks
         if each != len(self.stages):
             raise ValueError(
-                f"{type(self).__name__}: {self.stages[0].num_stages} stages on {self.ranks} ranks make {each:g} "
+                f"{type(self).__name__}: {self.stages[0].num_stages} stages on {self.ranks} "
+                f"ranks make {each:g} "
                 f"a rank; this rank was given {len(self.stages)}"
             )
         self.order = self.order_of(self.rank)
@@ -94,7 +95,8 @@ class PipelineSchedule:
             pieces = split_args_kwargs_into_chunks(args, kwargs, count, *self.specs)
         elif args:
             raise ValueError(
-                f"{type(self).__name__}.step: inputs are given at the first stage's rank alone; this is "
+                f"{type(self).__name__}.step: inputs are given at the first stage's rank "
+                "alone; this is "
                 f"rank {self.rank}"
             )
         last = self.stages[-1]
@@ -193,7 +195,8 @@ class ScheduleGPipe(PipelineScheduleSingle):
 class Schedule1F1B(PipelineScheduleSingle):
     """A backward after each forward, as soon as the first microbatch has come back.
 
-    The bubble is GPipe's; a stage keeps fewer activations. Parameters are those of ScheduleGPipe.
+    The bubble is GPipe's; a stage keeps fewer activations. Parameters are those of
+    ScheduleGPipe.
     """
 
     def order_of(self, rank):

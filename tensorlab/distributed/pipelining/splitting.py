@@ -164,6 +164,7 @@ def check_neighbours(graph, part_of):
             there = part_of.get(user.name)
             if there is not None and there - here > 1:
                 raise DistError(
-                    f"pipeline: {node.name!r} of stage {here} is used in stage {there}; stages pass values "
+                    f"pipeline: {node.name!r} of stage {here} is used in stage {there}; stages "
+                    "pass values "
                     "only to the next one. Return it from the stages between, or cut elsewhere."
                 )

@@ -117,8 +117,10 @@ class PipelineStage:
             objects.send_object_list([layout], group=self.group, group_dst=rank)
         elif self.layouts[kind] != describe(layout):
             raise DistError(
-                f"PipelineStage: stage {self.stage_index} sends {describe(layout)} with microbatch "
-                f"{microbatch}, and sent {self.layouts[kind]} before; microbatches have equal shapes"
+                f"PipelineStage: stage {self.stage_index} sends {describe(layout)} with "
+                "microbatch "
+                f"{microbatch}, and sent {self.layouts[kind]} before; microbatches have equal "
+                "shapes"
             )
         for place, x in enumerate(leaves):
             if isinstance(x, Tensor):

@@ -70,7 +70,8 @@ def find(init_method, rank, size, store):
     if address.scheme == "env":
         return Place(rank, size, *master(size))
     raise ValueError(
-        f"init_process_group: {init_method!r} is no way to meet; use env://, tcp://host:port or "
+        f"init_process_group: {init_method!r} is no way to meet; use env://, tcp://host:port "
+        "or "
         "file:///path"
     )
 
@@ -97,8 +98,10 @@ def from_environment(rank, size):
         else "RANK and WORLD_SIZE"
     )
     raise ValueError(
-        f"init_process_group: {missing} is not known: neither arguments nor the environment say. "
-        "Start the program with `tensorlab run --nproc-per-node=2 program.py` or mpiexec, or give "
+        f"init_process_group: {missing} is not known: neither arguments nor the environment "
+        "say. "
+        "Start the program with `tensorlab run --nproc-per-node=2 program.py` or mpiexec, or "
+        "give "
         "rank= and world_size="
     )
 
@@ -124,7 +127,8 @@ def master(size):
         host, port = host or "localhost", port or 0
     if host is None:
         raise ValueError(
-            "init_process_group: MASTER_ADDR is not set, so the ranks don't know where to meet. Set "
+            "init_process_group: MASTER_ADDR is not set, so the ranks don't know where to "
+            "meet. Set "
             "it to rank 0's machine, such as localhost, and MASTER_PORT to a free port; "
             "`tensorlab run` does both"
         )
@@ -146,8 +150,8 @@ def first_host(nodes):
 def is_in_mpi(rank, size):
     """Return whether this process was started by mpiexec, or by others that know how to start MPI.
 
-    A process that a rank has started inherits the variables, but not the descriptor; and a program
-    may mean other ranks than mpiexec's, whose number then differs.
+    A process that a rank has started inherits the variables, but not the descriptor; and a
+    program may mean other ranks than mpiexec's, whose number then differs.
     """
     environment = os.environ
     if "PMI_FD" in environment:

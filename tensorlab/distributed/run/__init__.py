@@ -4,8 +4,8 @@
 
     tensorlab run --nproc-per-node=2 train.py --epochs 3
 
-Each rank finds its number in RANK, and init_process_group everything that it needs. A machine has
-one launcher; several of them meet at --master-addr or --rdzv-endpoint.
+Each rank finds its number in RANK, and init_process_group everything that it needs. A machine
+has one launcher; several of them meet at --master-addr or --rdzv-endpoint.
 """
 
 import sys
@@ -22,8 +22,8 @@ __all__ = ["main"]
 def main(arguments=None):
     """Start the ranks that the arguments ask for; return the exit code.
 
-    It is 0 if all ranks ended well, 1 if one failed, 2 if the arguments make no sense, and 128 and
-    the signal's number if a signal ended the launcher.
+    It is 0 if all ranks ended well, 1 if one failed, 2 if the arguments make no sense, and 128
+    and the signal's number if a signal ended the launcher.
     """
     given = options.parse(sys.argv[1:] if arguments is None else arguments)
     try:

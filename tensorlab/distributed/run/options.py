@@ -84,7 +84,8 @@ def count_of_nodes(text):
     least, _, most = text.partition(":")
     if not least.isdigit() or int(least) < 1 or (most and most != least):
         raise ValueError(
-            f"--nnodes={text}: expected one number, such as 2; a number that changes while a run "
+            f"--nnodes={text}: expected one number, such as 2; a number that changes while a "
+            "run "
             "goes on is not supported"
         )
     return int(least)

@@ -1,7 +1,7 @@
 """Streams: what ranks write, on its way to the terminal and to files.
 
-A traceback is held back until it is clear whether its process ends with it. Where one rank fails,
-the others end with errors of their own, and only the first of all is worth reading.
+A traceback is held back until it is clear whether its process ends with it. Where one rank
+fails, the others end with errors of their own, and only the first of all is worth reading.
 """
 
 import os

@@ -1,7 +1,7 @@
 """PMI-1: the language in which MPICH's ranks tell each other their addresses when MPI starts.
 
-A request is a line such as "cmd=put kvsname=world key=P0-addr value=...". MPI asks for no more than
-what stands here. A process that mpiexec started talks to mpiexec; all others talk to this.
+A request is a line such as "cmd=put kvsname=world key=P0-addr value=...". MPI asks for no more
+than what stands here. A process that mpiexec started talks to mpiexec; all others talk to this.
 """
 
 import asyncio

@@ -1,7 +1,8 @@
 """The server's process: takes connections, and ends when no one needs it any more.
 
-It is started with a socket that listens already, and with a pipe to its owner as its input. When
-the pipe ends, no one new is let in; when the last connection ends after that, so does the process.
+It is started with a socket that listens already, and with a pipe to its owner as its input.
+When the pipe ends, no one new is let in; when the last connection ends after that, so does the
+process.
 """
 
 import asyncio

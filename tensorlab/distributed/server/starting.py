@@ -35,8 +35,10 @@ def listen(host, port):
         sock.close()
         if getattr(error, "errno", None) == errno.EADDRINUSE:
             raise DistNetworkError(
-                f"port {port} of {host} is in use (EADDRINUSE): by another run on this machine, one "
-                f"that hasn't ended (see `ss -ltnp 'sport = :{port}'`), or another program. Choose "
+                f"port {port} of {host} is in use (EADDRINUSE): by another run on this "
+                "machine, one "
+                f"that hasn't ended (see `ss -ltnp 'sport = :{port}'`), or another program. "
+                "Choose "
                 "another with MASTER_PORT=29501, or let the launcher choose: "
                 "`tensorlab run --standalone`"
             ) from None

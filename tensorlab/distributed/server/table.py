@@ -1,7 +1,8 @@
 """Table: keys with values, counters and queues, as every store has them.
 
-A request that can't be answered yet raises `NotYet`: who asked waits until the table has changed,
-in whatever way it waits. Values are str with one character a byte, which JSON can carry.
+A request that can't be answered yet raises `NotYet`: who asked waits until the table has
+changed, in whatever way it waits. Values are str with one character a byte, which JSON can
+carry.
 """
 
 import collections

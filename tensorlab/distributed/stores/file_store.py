@@ -15,8 +15,8 @@ __all__ = ["FileStore"]
 class FileStore(Store):
     """A store in a file, which any number of processes may open.
 
-    The file lists what was written, a line each, and every process replays it. It isn't deleted:
-    give each run a fresh name.
+    The file lists what was written, a line each, and every process replays it. It isn't
+    deleted: give each run a fresh name.
 
     Parameters
     ----------

@@ -115,7 +115,8 @@ class TCPStore(Store):
             answer = self._connection.ask(request, seconds + 10)
         if answer is None:
             raise DistNetworkError(
-                f"{name}: the store at {self._host}:{self._port} has closed the connection; the "
+                f"{name}: the store at {self._host}:{self._port} has closed the connection; "
+                "the "
                 "process that served it has ended"
             )
         if "late" in answer:

@@ -1,9 +1,10 @@
 """DTensor: tensors that the ranks of a mesh hold together, and compute with as if they were one.
 
-A DTensor is sharded or replicated along each dimension of its mesh (`Shard`, `Replicate`), or its
-values are a sum that the ranks have not formed yet (`Partial`). `distribute_tensor` makes one of a
-Tensor, `DTensor.from_local` of parts; `redistribute` brings it to other placements. What tensor
-parallel training needs, `parallelize_module` and its styles, is in `tensor.parallel`.
+A DTensor is sharded or replicated along each dimension of its mesh (`Shard`, `Replicate`), or
+its values are a sum that the ranks have not formed yet (`Partial`). `distribute_tensor` makes
+one of a Tensor, `DTensor.from_local` of parts; `redistribute` brings it to other placements.
+What tensor parallel training needs, `parallelize_module` and its styles, is in
+`tensor.parallel`.
 """
 
 from tensorlab._on_demand import on_demand

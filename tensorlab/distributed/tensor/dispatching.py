@@ -60,7 +60,8 @@ class Plan:
     ----------
     inputs : list of tuples of Placement, for each operand
     outputs : tuple of tuples of Placement, for each result, or one for all
-    metas : list of (shape, stride, dtype, offset), or None where every result is whole on each rank
+    metas : list of (shape, stride, dtype, offset), or None where every result is whole on each
+        rank
     run : function instead of the op, and the operand whose first row it is told; or None
     """
 
@@ -110,7 +111,8 @@ def dispatch(cls, func, args, kwargs, by_handler=True):
     if any(one._spec.mesh != mesh for one in operands):
         meshes = ", ".join(dict.fromkeys(repr(one._spec.mesh) for one in operands))
         raise RuntimeError(
-            f"{func}: DTensor does not support cross-mesh operation yet; its operands are on {meshes}"
+            f"{func}: DTensor does not support cross-mesh operation yet; its operands are on "
+            f"{meshes}"
         )
     plan = plan_of(cls, func, args, kwargs, operands, mesh)
     if mesh.get_coordinate() is None:
@@ -126,7 +128,8 @@ def gather_operands(cls, func, value, operands, mesh):
         if not getattr(SETTINGS, "implicit", False):
             raise RuntimeError(
                 f"{func} got mixed tensorlab.Tensor and DTensor, need to convert all Tensor to "
-                f"DTensor before calling distributed operators! distribute_tensor does it, or the "
+                "DTensor before calling distributed operators! distribute_tensor does it, or "
+                "the "
                 f"block experimental.implicit_replication()"
             )
         value = cls.around(value, spec_of(value, mesh, (Replicate(),) * mesh.ndim))
@@ -246,7 +249,8 @@ def tell(call):
     if call.name not in WITHOUT_WARNING and call.name not in TOLD:
         TOLD.add(call.name)
         warnings.warn(
-            f"{call.func}: there is no rule for parts of tensors, so each rank gathers the operands "
+            f"{call.func}: there is no rule for parts of tensors, so each rank gathers the "
+            "operands "
             f"and computes everything",
             stacklevel=2,
         )
@@ -321,8 +325,10 @@ def bring_back(func, x, local, placements):
     """Copy what was written to a part that was brought elsewhere for it."""
     if x._is_copy:
         raise RuntimeError(
-            f"{func}: it writes to a view of a DTensor that is placed so that the view had to be a copy; "
-            f"redistribute the tensor to Replicate before the view, or write to the tensor itself"
+            f"{func}: it writes to a view of a DTensor that is placed so that the view had to "
+            "be a copy; "
+            "redistribute the tensor to Replicate before the view, or write to the tensor "
+            "itself"
         )
     if local is not x._local_tensor:
         spec = x._spec.with_placements(placements)
@@ -366,7 +372,8 @@ def wrapped(func, result, plan, mesh, around):
         if tuple(local.shape) != spec.local_shape():
             raise RuntimeError(
                 f"{func}: this rank's part has the shape {list(local.shape)}, and should have "
-                f"{list(spec.local_shape())} of {spec}; redistribute the operands to Replicate before"
+                f"{list(spec.local_shape())} of {spec}; redistribute the operands to Replicate "
+                "before"
             )
         return around(local, spec, offset)
 

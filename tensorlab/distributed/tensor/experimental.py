@@ -25,8 +25,10 @@ def local_map(
     Parameters
     ----------
     func : function; left out, the result is a decorator
-    out_placements : list of Placement, of the one result; or a tuple of such lists and None, of several
-    in_placements : tuple with a list of Placement or None for each argument, how it has to be placed
+    out_placements : list of Placement, of the one result; or a tuple of such lists and None, of
+        several
+    in_placements : tuple with a list of Placement or None for each argument, how it has to be
+        placed
     in_grad_placements : tuple, how the gradients of the parts are placed
     device_mesh : DeviceMesh, by default that of the first DTensor
     redistribute_inputs : bool, whether arguments that are placed otherwise are brought there
@@ -64,7 +66,8 @@ def local_map(
         for given in (in_placements, in_grad_placements):
             if given is not None and len(given) != len(args):
                 raise ValueError(
-                    f"local_map: there are placements for {len(given)} arguments, and {len(args)} arguments"
+                    f"local_map: there are placements for {len(given)} arguments, and "
+                    f"{len(args)} arguments"
                 )
         local = []
         for k, x in enumerate(args):
@@ -88,7 +91,8 @@ def placed_as(x, wanted, redistributes, k):
         return x
     if not redistributes:
         raise ValueError(
-            f"local_map: argument {k} is placed as {x.placements}, and has to be as {tuple(wanted)}; "
+            f"local_map: argument {k} is placed as {x.placements}, and has to be as "
+            f"{tuple(wanted)}; "
             f"redistribute it, or set redistribute_inputs=True"
         )
     return x.redistribute(placements=wanted)
@@ -106,7 +110,8 @@ def as_dtensors(out, placements, mesh):
     outputs = (out,) if alone else tuple(out)
     if len(outputs) != len(placements):
         raise ValueError(
-            f"local_map: there are placements for {len(placements)} results, and {len(outputs)} results"
+            f"local_map: there are placements for {len(placements)} results, and "
+            f"{len(outputs)} results"
         )
     made = tuple(
         DTensor.from_local(x, mesh, one) if one is not None and isinstance(x, Tensor) else x

@@ -41,7 +41,8 @@ def spec_like(spec, dtype):
 @handler("adam_step_", "sgd_step_")
 def optimizer_step(func, args, kwargs, around):
     """A step of an optimizer over lists of tensors: each rank does it on its parts. Gradients are
-    brought to where the parameters are, and so is state that isn't there yet, which stays there."""
+    brought to where the parameters are, and so is state that isn't there yet, which stays
+    there."""
     params, grads, *rest = args
     brought = [part_beside(x, one) for x, one in zip(grads, params, strict=True)]
     for value in rest:

@@ -36,8 +36,8 @@ class Candidate:
     inputs : tuple of Placement, one for each operand that is a DTensor
     even : int or None: a size that the ranks must divide, where a dimension is cut in two or
         joined with another
-    run : function(func, args, kwargs, first) or None, what runs instead of the op on the parts; it's
-        told the first row that a rank has of the first operand
+    run : function(func, args, kwargs, first) or None, what runs instead of the op on the parts;
+        it's told the first row that a rank has of the first operand
     """
 
     outputs: tuple
@@ -166,7 +166,8 @@ def choose(call, candidates, written=None):
     ----------
     call : OpCall
     candidates : list of Candidate
-    written : int or None, an operand that the op writes to, and that has to come back to where it is
+    written : int or None, an operand that the op writes to, and that has to come back to where
+        it is
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """DTensor: a tensor that the ranks of a mesh hold together.
 
 It has the shape of the whole, and computes like any tensor: an op on it is an op on the parts
-(dispatching.py), with exchanges between the ranks where they're needed. Autograd stands above, so
-gradients are DTensors too.
+(dispatching.py), with exchanges between the ranks where they're needed. Autograd stands above,
+so gradients are DTensors too.
 """
 
 from tensorlab._tensor import Tensor
@@ -131,7 +131,8 @@ class DTensor(Tensor):
         """
         if not isinstance(local_tensor, Tensor) or isinstance(local_tensor, DTensor):
             raise TypeError(
-                f"DTensor.from_local: local_tensor is a {type(local_tensor).__name__}; expected a Tensor"
+                f"DTensor.from_local: local_tensor is a {type(local_tensor).__name__}; "
+                "expected a Tensor"
             )
         mesh = checked_mesh(device_mesh, "from_local")
         placed = checked_placements(placements, mesh, local_tensor.dim(), "DTensor.from_local")
@@ -187,7 +188,8 @@ class DTensor(Tensor):
         for current, wanted in zip(self._spec.placements, placed, strict=True):
             if wanted.is_partial() and current != wanted:
                 raise RuntimeError(
-                    f"Can not redistribute from {current} to {wanted}, redistributing to Partial is "
+                    f"Can not redistribute from {current} to {wanted}, redistributing to "
+                    "Partial is "
                     f"for internal use only!"
                 )
         if placed == self._spec.placements and forward_dtype is None and backward_dtype is None:

@@ -41,8 +41,8 @@ class DistributedDataParallel(Module, Joinable):
     bucket_cap_mb : float, the size of a bucket in MB; by default 25
     find_unused_parameters : bool, whether some parameters may have no gradient in a pass; it
         costs a walk over the graph in each forward
-    gradient_as_bucket_view : bool, whether gradients are views of the buckets, which saves a copy
-        of all gradients
+    gradient_as_bucket_view : bool, whether gradients are views of the buckets, which saves a
+        copy of all gradients
     static_graph : bool, whether all passes use the same parameters equally often; then unused
         parameters and reentrant checkpoints need nothing else
 
@@ -104,13 +104,15 @@ class DistributedDataParallel(Module, Joinable):
             )
         if device_ids and [str(one) for one in device_ids] != ["cpu"]:
             raise DeviceError(
-                f"DistributedDataParallel: device_ids is {device_ids}; there is only the cpu: leave "
+                f"DistributedDataParallel: device_ids is {device_ids}; there is only the cpu: "
+                "leave "
                 "device_ids out, each process is one rank"
             )
         delayed = delay_all_reduce_named_params or param_to_hook_all_reduce
         if mixed_precision is not None or delayed or bucket_cap_mb_list:
             raise NotImplementedError(
-                "DistributedDataParallel: mixed_precision, delayed reductions and lists of bucket sizes are not "
+                "DistributedDataParallel: mixed_precision, delayed reductions and lists of "
+                "bucket sizes are not "
                 "here; use autocast "
                 "in forward, and register_comm_hook for gradients that travel in half precision"
             )
@@ -134,7 +136,8 @@ class DistributedDataParallel(Module, Joinable):
         ]
         if not named:
             raise DistError(
-                "DistributedDataParallel is not needed when a module doesn't have any parameters that "
+                "DistributedDataParallel is not needed when a module doesn't have any "
+                "parameters that "
                 "require a gradient."
             )
         self._named = named
@@ -187,7 +190,8 @@ class DistributedDataParallel(Module, Joinable):
             objects.all_gather_object(states, own, self.process_group)
             if len(set(states)) == 1:
                 warnings.warn(
-                    "DistributedDataParallel: all ranks draw the same random numbers, so dropout drops the same "
+                    "DistributedDataParallel: all ranks draw the same random numbers, so "
+                    "dropout drops the same "
                     "units everywhere. Call manual_seed(seed + rank) after the model is made",
                     stacklevel=3,
                 )
@@ -237,7 +241,8 @@ class DistributedDataParallel(Module, Joinable):
     def no_sync(self):
         """Leave gradients as they are in passes whose *forward* runs inside: they add up locally.
 
-        The first pass outside averages what has been added up, as gradient accumulation wants it.
+        The first pass outside averages what has been added up, as gradient accumulation wants
+        it.
 
         Examples
         --------
@@ -266,8 +271,8 @@ class DistributedDataParallel(Module, Joinable):
         Parameters
         ----------
         state : any object, which the hook gets as its first argument
-        hook : function of `state` and a GradBucket, which returns a Future of a tensor: the average
-            of the bucket's buffer. `distributed.algorithms.ddp_comm_hooks` has some
+        hook : function of `state` and a GradBucket, which returns a Future of a tensor: the
+            average of the bucket's buffer. `distributed.algorithms.ddp_comm_hooks` has some
 
         Raises
         ------
@@ -292,10 +297,11 @@ class DistributedDataParallel(Module, Joinable):
 
         Parameters
         ----------
-        divide_by_initial_world_size : bool; False divides by the number of ranks that still train
+        divide_by_initial_world_size : bool; False divides by the number of ranks that still
+            train
         enable : bool; False changes nothing, for comparison
-        throw_on_early_termination : bool; True raises a RuntimeError at all ranks as soon as one is
-            done
+        throw_on_early_termination : bool; True raises a RuntimeError at all ranks as soon as
+            one is done
 
         Examples
         --------
@@ -331,7 +337,8 @@ class DistributedDataParallel(Module, Joinable):
 
     def __getstate__(self):
         raise DistError(
-            "DistributedDataParallel can't be pickled or copied: it belongs to a process group. Save "
+            "DistributedDataParallel can't be pickled or copied: it belongs to a process "
+            "group. Save "
             "model.module.state_dict(), or copy model.module"
         )
 
@@ -345,14 +352,17 @@ def check_same_everywhere(named, group):
         if len(theirs) != len(every[0]):
             raise DistError(
                 "DDP expects same model across all ranks, but Rank 0 has "
-                f"{len(every[0])} params, while rank {rank} has inconsistent {len(theirs)} params: "
+                f"{len(every[0])} params, while rank {rank} has inconsistent {len(theirs)} "
+                "params: "
                 f"{difference(every[0], theirs)}"
             )
         for first, other in zip(every[0], theirs, strict=True):
             if first != other:
                 raise DistError(
-                    f"DDP expects same model across all ranks: {first[0]} is {first[2]} {list(first[1])} "
-                    f"on rank 0, and on rank {rank} {other[0]} is {other[2]} {list(other[1])}. Make the "
+                    f"DDP expects same model across all ranks: {first[0]} is {first[2]} "
+                    f"{list(first[1])} "
+                    f"on rank 0, and on rank {rank} {other[0]} is {other[2]} {list(other[1])}. "
+                    "Make the "
                     "model from the same numbers everywhere."
                 )
 

@@ -1,12 +1,12 @@
 """The reducer: averages gradients over all ranks while backward still runs.
 
-Each parameter has a hook that the engine calls when its gradient is complete. When all gradients
-of a bucket are, their average is begun, in the order of the buckets, which is the same at all
-ranks; a callback at the end of backward waits for what is still running, and writes the averages
-to the gradients.
+Each parameter has a hook that the engine calls when its gradient is complete. When all
+gradients of a bucket are, their average is begun, in the order of the buckets, which is the
+same at all ranks; a callback at the end of backward waits for what is still running, and writes
+the averages to the gradients.
 
-The first buckets follow the reversed order of the parameters. After the first backward pass they
-are made anew, in the order in which rank 0 has seen the gradients come.
+The first buckets follow the reversed order of the parameters. After the first backward pass
+they are made anew, in the order in which rank 0 has seen the gradients come.
 """
 
 import warnings
@@ -85,9 +85,12 @@ class Reducer:
             if not self.fired[place] and place not in self.unused
         ]
         raise DistError(
-            "DistributedDataParallel: Expected to have finished reduction in the prior iteration "
-            f"before starting a new one. No gradient came for {shortened(missing)}: the loss doesn't "
-            "depend on them. Give find_unused_parameters=True if that is meant, and make sure that all "
+            "DistributedDataParallel: Expected to have finished reduction in the prior "
+            "iteration "
+            f"before starting a new one. No gradient came for {shortened(missing)}: the loss "
+            "doesn't "
+            "depend on them. Give find_unused_parameters=True if that is meant, and make sure "
+            "that all "
             "outputs of forward take part in the loss."
         )
 
@@ -154,9 +157,12 @@ class Reducer:
             return
         self.has_warned = True
         warnings.warn(
-            f"DistributedDataParallel: a gradient of {self.names[place]} is not averaged, so the models of the "
-            "ranks drift apart: it came without a forward pass of the wrapper before it. Call model(x), "
-            "not model.module(x), before each backward; reentrant checkpoints need static_graph=True",
+            f"DistributedDataParallel: a gradient of {self.names[place]} is not averaged, so "
+            "the models of the "
+            "ranks drift apart: it came without a forward pass of the wrapper before it. Call "
+            "model(x), "
+            "not model.module(x), before each backward; reentrant checkpoints need "
+            "static_graph=True",
             stacklevel=2,
         )
 

@@ -1,7 +1,7 @@
 """PowerSGD: a gradient travels as a product of two narrow matrices.
 
-One step of power iteration finds a matrix of low rank near the gradient. What it misses is kept,
-and added to the gradient of the next pass (error feedback).
+One step of power iteration finds a matrix of low rank near the gradient. What it misses is
+kept, and added to the gradient of the next pass (error feedback).
 
 Source: Vogels, Karimireddy, Jaggi 2019, PowerSGD: Practical Low-Rank Gradient Compression for
 Distributed Optimization, algorithms 1 and 2.
@@ -27,15 +27,16 @@ class PowerSGDState:
     ----------
     process_group : ProcessGroup, or None for all ranks
     matrix_approximation_rank : int, the rank of the products
-    start_powerSGD_iter : int, how many passes are averaged plainly before; at least 2 with error
-        feedback or warm start, as buckets are ordered anew after the first
+    start_powerSGD_iter : int, how many passes are averaged plainly before; at least 2 with
+        error feedback or warm start, as buckets are ordered anew after the first
     min_compression_rate : number; a matrix travels as a product where that has fewer numbers by
         this factor
     use_error_feedback : bool, whether what is missed is added to the next gradient
     warm_start : bool, whether the iteration begins with the last pass's matrix
     orthogonalization_epsilon : accepted for PyTorch's sake; columns are made orthogonal by QR
     random_seed : int, of the first matrices; equal at all ranks
-    compression_stats_logging_frequency, batch_tensors_with_same_shape : accepted for PyTorch's sake
+    compression_stats_logging_frequency, batch_tensors_with_same_shape : accepted for PyTorch's
+        sake
 
     Attributes
     ----------
@@ -57,7 +58,8 @@ class PowerSGDState:
     ):
         if (use_error_feedback or warm_start) and start_powerSGD_iter <= 1:
             raise ValueError(
-                "Expect `start_powerSGD_iter` > 1 if `use_error_feedback` or `warm_start` is enabled, "
+                "Expect `start_powerSGD_iter` > 1 if `use_error_feedback` or `warm_start` is "
+                "enabled, "
                 "because PowerSGD can only be applied after the first two iterations in DDP."
             )
         self.process_group = process_group

@@ -1,8 +1,8 @@
 """Card: what every rank shows before a collective: what it calls, and its values if they are few.
 
-The cards of all ranks have one size, whatever they call, so that the exchange works where the calls
-differ; then each rank can say what the others called. Values of at most 1 KB travel on the card, and
-that is all there is to send.
+The cards of all ranks have one size, whatever they call, so that the exchange works where the
+calls differ; then each rank can say what the others called. Values of at most 1 KB travel on
+the card, and that is all there is to send.
 """
 
 import array
@@ -29,7 +29,8 @@ def words_of(call):
 def bytes_exchanged(call):
     """Return how many bytes a rank sends to each, then how many it expects of each, packed.
 
-    Only all_to_all lets these differ from rank to rank, so that each has to look at all of them.
+    Only all_to_all lets these differ from rank to rank, so that each has to look at all of
+    them.
     """
     sizes = [x.numel() * x.element_size() for x in (*call.inputs, *call.outputs)]
     return array.array("q", sizes).tobytes() if 8 * len(sizes) <= ROOM else b""

@@ -1,9 +1,9 @@
 """Engine: what moves calls on, in whichever thread has time for it.
 
 A call is a generator that yields MPI requests and goes on when they are done. MPI moves nothing
-while no one asks it, so someone has to ask again and again: the thread that waits for a call, and
-for calls that no one waits for yet, a thread of the engine's own. No one blocks within MPI: between
-two questions there is time to see that a rank is gone, or that the call's time is over.
+while no one asks it, so someone has to ask again and again: the thread that waits for a call,
+and for calls that no one waits for yet, a thread of the engine's own. No one blocks within MPI:
+between two questions there is time to see that a rank is gone, or that the call's time is over.
 """
 
 import collections

@@ -30,7 +30,8 @@ def library():
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
         raise MissingExtra(
-            f"distributed: ranks that are processes need mpi4py and an MPI ({error}); install them "
+            f"distributed: ranks that are processes need mpi4py and an MPI ({error}); install "
+            "them "
             'with: pip install "tensorlab-book[distributed]"'
         ) from error
     return MPI
@@ -40,7 +41,8 @@ def library():
 def ended_after(seconds):
     """End the process where what is inside takes longer: it holds the interpreter's lock.
 
-    So it is with MPI's start, if a rank is lost in the middle of it. The traceback shows the place.
+    So it is with MPI's start, if a rank is lost in the middle of it. The traceback shows the
+    place.
     """
     try:
         faulthandler.dump_traceback_later(seconds, exit=True, file=sys.__stderr__)
@@ -84,7 +86,8 @@ def through_server(host, port, world, rank, size, seconds):
             MPI.Init_thread(MPI.THREAD_MULTIPLE)
     except MPI.Exception as error:
         raise DistBackendError(
-            f"init_process_group: MPI could not start ({error}); a rank has failed meanwhile, or the "
+            f"init_process_group: MPI could not start ({error}); a rank has failed meanwhile, "
+            "or the "
             "machines can't reach each other"
         ) from error
     finally:

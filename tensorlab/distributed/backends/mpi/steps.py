@@ -360,7 +360,8 @@ def receive(transport, call):
     if not same:
         raise DistBackendError(
             f"recv: rank {transport.ranks[call.root]} sent {in_words(sent)}, and rank "
-            f"{transport.ranks[transport.rank]} receives {in_words(shape_of(x))}; both must have as "
+            f"{transport.ranks[transport.rank]} receives {in_words(shape_of(x))}; both must "
+            "have as "
             "many elements of one dtype"
         )
 

@@ -1,8 +1,8 @@
 """Tensor parallel: the layers of a network, cut over the ranks.
 
 `parallelize_module` gives the parts of a module a style each: `ColwiseParallel` and
-`RowwiseParallel` cut Linear and Embedding, `SequenceParallel` runs a norm on parts of the sequence,
-and `PrepareModuleInput` and `PrepareModuleOutput` say what comes in and goes out.
+`RowwiseParallel` cut Linear and Embedding, `SequenceParallel` runs a norm on parts of the
+sequence, and `PrepareModuleInput` and `PrepareModuleOutput` say what comes in and goes out.
 """
 
 from tensorlab import _missing

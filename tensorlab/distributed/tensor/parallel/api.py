@@ -17,7 +17,8 @@ def parallelize_module(module, device_mesh=None, parallelize_plan=None, *, src_d
     module : Module
     device_mesh : DeviceMesh of one dimension, by default that of the block `with mesh:`
     parallelize_plan : ParallelStyle of the module itself, or dict of a path, such as
-        "layers.*.attention.query", to the style of the parts there. `*` and `?` stand for any names
+        "layers.*.attention.query", to the style of the parts there. `*` and `?` stand for any
+        names
     src_data_rank : int or None, whose values of the parameters count; see `distribute_tensor`
 
     Returns
@@ -47,12 +48,14 @@ def parallelize_module(module, device_mesh=None, parallelize_plan=None, *, src_d
     mesh = active_mesh(device_mesh)
     if mesh.ndim != 1:
         raise ValueError(
-            f"parallelize_module: the mesh has {mesh.ndim} dimensions: {mesh}; give the one to be cut "
+            f"parallelize_module: the mesh has {mesh.ndim} dimensions: {mesh}; give the one to "
+            "be cut "
             f"along, such as mesh['tp']"
         )
     if parallelize_plan is None:
         warnings.warn(
-            "No parallelize_plan is provided and auto-parallel is not supported at the moment, so this "
+            "No parallelize_plan is provided and auto-parallel is not supported at the moment, "
+            "so this "
             "parallelize_module call will do nothing.",
             stacklevel=2,
         )

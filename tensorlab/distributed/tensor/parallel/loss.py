@@ -1,6 +1,7 @@
 """loss_parallel: cross entropy of scores that are cut by classes, without gathering them.
 
-    loss of a row = log(sum over classes of exp(score - largest)) + largest - score of the target
+    loss of a row = log(sum over classes of exp(score - largest)) + largest - score of the
+    target
 
 The largest, the sum and the target's score are each reduced over the ranks: three numbers for
 each row, instead of a row of all classes.
@@ -70,7 +71,8 @@ def cross_entropy(func, args, kwargs, around):
         return by_rule(func, args, kwargs)
     if weight is not None:
         raise NotImplementedError(
-            "loss_parallel: cross_entropy with weights of classes isn't there; leave them out, or "
+            "loss_parallel: cross_entropy with weights of classes isn't there; leave them out, "
+            "or "
             "leave the block"
         )
     mesh, group = x._spec.mesh, x._spec.mesh.get_group(0)

@@ -1,7 +1,8 @@
 """Styles: how a module's parameters, inputs and outputs are placed for tensor parallel.
 
     ColwiseParallel    a Linear whose result is cut: each rank has some of the outputs
-    RowwiseParallel    a Linear whose input is cut: each rank has some of the inputs, and the results
+    RowwiseParallel    a Linear whose input is cut: each rank has some of the inputs, and the
+    results
                        are added over the ranks
     SequenceParallel   a norm or dropout, on parts of the sequence
 
@@ -91,7 +92,8 @@ class LinearStyle(ParallelStyle):
     def _apply(self, module, device_mesh):
         if not isinstance(module, (Linear, Embedding)):
             raise NotImplementedError(
-                f"{type(self).__name__} currently only support nn.Linear and nn.Embedding! The module "
+                f"{type(self).__name__} currently only support nn.Linear and nn.Embedding! The "
+                "module "
                 f"is a {type(module).__name__}; give its parts a style each"
             )
         wanted, placements = self.placements_of(module)
@@ -219,8 +221,8 @@ class PrepareModuleInput(ParallelStyle):
     input_layouts : Placement or tuple of Placement and None, how the inputs are placed; None
         stands for one that isn't touched
     desired_input_layouts : Placement or tuple, as many
-    input_kwarg_layouts, desired_input_kwarg_layouts : dict of str to Placement, of arguments that
-        are given by name
+    input_kwarg_layouts, desired_input_kwarg_layouts : dict of str to Placement, of arguments
+        that are given by name
     use_local_output : bool, whether the module gets this rank's parts, or DTensors
 
     Raises
@@ -311,7 +313,8 @@ class PrepareModuleInputOutput(ParallelStyle):
 
     Parameters
     ----------
-    use_local_input : bool, whether the module gets this rank's parts; for the others see the two
+    use_local_input : bool, whether the module gets this rank's parts; for the others see the
+        two
     """
 
     def __init__(
@@ -351,7 +354,8 @@ def check_pairs(kind, given, desired):
     """Raise ValueError unless there are as many desired layouts as layouts."""
     if given is not None and (desired is None or len(given) != len(desired)):
         raise ValueError(
-            f"{kind}_layouts and desired_{kind}_layouts should have same length! They are {given} "
+            f"{kind}_layouts and desired_{kind}_layouts should have same length! They are "
+            f"{given} "
             f"and {desired}"
         )
 
