@@ -10,6 +10,7 @@ import functools
 import inspect
 import math
 import sys
+import threading
 import types
 import warnings
 
@@ -38,6 +39,7 @@ __all__ = ["PH", "ProxyableClassMeta", "Tracer", "is_fx_tracing", "symbolic_trac
 _PACKAGE = __name__.partition(".")[0]
 _proxyable_classes: dict = {}
 _active: list = []  # the tracers that run now, the innermost last
+_one_at_a_time = threading.RLock()  # a trace replaces methods of Module, for all threads
 
 
 def is_fx_tracing():
@@ -271,7 +273,7 @@ class Tracer(TracerBase):
             function, isinstance(root, Module), concrete_args
         )
         annotation = inspect.unwrap(function).__annotations__.get("return")
-        with Patcher() as patcher:
+        with _one_at_a_time, Patcher() as patcher:
             _active.append(self)
             try:
                 self._patch(patcher, scope)
@@ -285,16 +287,21 @@ class Tracer(TracerBase):
     def _patch(self, patcher, scope):
         """Replace what a program with proxies must not reach."""
         plain_call, plain_getattribute = Module.__call__, Module.__getattribute__
+        own_thread = threading.get_ident()  # modules that other threads call are none of ours
         proxies = {}
         functions = self._autowrap_functions | _python_functions()
 
         def call_module(module, *args, **kwargs):
+            if threading.get_ident() != own_thread:
+                return plain_call(module, *args, **kwargs)
             forward = functools.partial(plain_call, module)
             patcher.wrap_known(getattr(type(module).forward, "__globals__", {}), functions)
             return self.call_module(module, forward, args, kwargs)
 
         def read_attribute(module, name):
             value = plain_getattribute(module, name)
+            if threading.get_ident() != own_thread:
+                return value
             if isinstance(value, Tensor | Module) and name in vars(module):
                 return self.getattr(name, value, proxies)
             return value

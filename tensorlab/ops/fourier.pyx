@@ -104,7 +104,18 @@ def r2c_infer(TensorBase x, dim, normalization, bint onesided):
 @FFT_R2C.kernel
 def r2c_kernel(TensorBase out, TensorBase x, dim, normalization, bint onesided):
     transform = transforms().r2c if onesided else transforms().c2c     # that one fills in the other half
-    transform(numpy(alias(x)), dim, True, normalization, numpy(out), thread_count(x.numel_, GRAIN))
+    result = numpy(out)
+    transform(numpy(alias(x)), dim, True, normalization, result, thread_count(x.numel_, GRAIN))
+    if not onesided:
+        forget_signs_of_zeros(result, dim)
+
+cdef forget_signs_of_zeros(result, dim):
+    """Where a number stands for itself, SciPy conjugates it as well, and makes -0 of an imaginary part 0."""
+    own = [slice(None)] * result.ndim
+    for d in dim:
+        n = result.shape[d]
+        own[d] = slice(None, None, n // 2) if n > 1 and n % 2 == 0 else slice(0, 1)
+    result[tuple(own)].imag += 0.0
 
 @FFT_R2C.derivative("x")
 def r2c_derivative(grad, x_shape, dim, normalization, onesided):

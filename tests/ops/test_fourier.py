@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from tensorlab.ops.fourier import PublicTransforms
 
+import tensorlab as M
+
 compiled = pytest.importorskip("scipy.fft._pocketfft.pypocketfft")
 RNG = np.random.default_rng(0)
 REAL = RNG.standard_normal((3, 6, 5))
@@ -29,3 +31,10 @@ def test_public_functions_give_what_the_compiled_ones_do(forward, factor, axes):
             results.append(np.full(shape, np.nan, dtype))
             getattr(module, name)(x, axes, *last_size, forward, factor, results[-1], 1)
         np.testing.assert_allclose(*results, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(4,), (5,), (1,), (2,), (4, 6), (3, 4, 2)])
+def test_imaginary_parts_of_numbers_that_stand_for_themselves_are_not_minus_zero(shape):
+    x = np.random.default_rng(0).normal(size=shape).astype("f4")
+    ours, theirs = M.fft.fftn(M.from_numpy(x)).numpy(), np.fft.fftn(x)
+    assert (np.signbit(ours.imag) == np.signbit(theirs.imag)).all()
