@@ -191,7 +191,6 @@ def test_marks_of_torchscript_leave_a_function_as_it_is():
 
 def test_what_is_there_under_another_name_is_the_same():
     assert tensorlab.linalg.matmul is tensorlab.matmul
-    assert tensorlab.func.functional_call is tensorlab.nn.utils.stateless.functional_call
 
 
 def test_planned_packages_are_imported_when_they_are_asked_for():

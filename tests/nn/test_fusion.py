@@ -228,3 +228,8 @@ def test_a_linear_that_trains_or_whose_norm_does_is_not_fused(trains):
     )
     with pytest.raises(AssertionError, match="only for evaluation"):
         nn.utils.fuse_linear_bn_eval(layer, norm)
+
+
+@pytest.mark.filterwarnings("error")
+def test_functional_call_of_func_does_not():
+    assert tensorlab.func.functional_call(nn.ReLU(), {}, tensorlab.ones(1)) == 1

@@ -65,34 +65,22 @@ def replaced(module, tensors, *, tie_weights=True, strict=False):
 def functional_call(
     module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False
 ):
-    """Call a module with other tensors in the place of its own; the module stays as it was.
-
-    Parameters
-    ----------
-    module : Module
-    parameters_and_buffers : dict of dotted name and Tensor; those not named stay
-    args : tuple of arguments, or a single one
-    kwargs : dict of keyword arguments
-    tie_weights : bool; a parameter with several names is replaced under all of them
-    strict : bool, whether each parameter and buffer must be given, and nothing else
-
-    Returns
-    -------
-    what the module returns
-
-    Raises
-    ------
-    RuntimeError
-        If `strict` is set and names differ.
-    ValueError
-        If two values are given for one tensor.
-    """
+    """Call a module with other tensors in the place of its own: the old name of `func.functional_call`."""
     warnings.warn(
         "This API is deprecated as of PyTorch 2.0 and will be removed there; torch.func.functional_call takes "
         "its place.",
         FutureWarning,
         stacklevel=2,
     )
+    return called_with(
+        module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict
+    )
+
+
+def called_with(
+    module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False
+):
+    """Do what `func.functional_call` says."""
     if not isinstance(module, Module):
         raise TypeError(f"functional_call: module is a {type(module).__name__}; expected a Module")
     args = () if args is None else args if isinstance(args, tuple) else (args,)
