@@ -235,3 +235,33 @@ def test_rank_0_may_be_the_only_one_with_a_state_dict():
 
     first, second = dist.threads.spawn(program, nprocs=2)
     assert all(tl.equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+@pytest.mark.parametrize("kind", [optim.Adam, optim.AdamW])
+def test_an_optimizer_that_has_not_stepped_can_be_loaded_into(tmp_path, kind):
+    def made():
+        tl.manual_seed(0)
+        model = nn.Linear(2, 2)
+        return model, kind(model.parameters(), lr=0.1, weight_decay=0.1)
+
+    def step(model, optimizer):
+        optimizer.zero_grad()
+        model(tl.ones(3, 2)).pow(2).sum().backward()
+        optimizer.step()
+
+    model, optimizer = made()
+    new, fresh = made()
+    weights, state = get_state_dict(new, fresh)
+    assert fresh.param_groups[0]["lr"] == 0.1
+    assert new.weight.grad is None
+    step(model, optimizer), step(new, fresh)
+    assert tl.equal(model.weight, new.weight)  # it's as if it hadn't been asked
+
+    checkpoint.save({"state": get_state_dict(model, optimizer)}, checkpoint_id=tmp_path)
+    again, last = made()
+    found = {"state": get_state_dict(again, last)}
+    checkpoint.load(found, checkpoint_id=tmp_path)
+    weights, state = found["state"]
+    set_state_dict(again, last, model_state_dict=weights, optim_state_dict=state)
+    step(model, optimizer), step(again, last)
+    assert tl.equal(model.weight, again.weight)

@@ -12,6 +12,7 @@ from tensorlab import _missing
 from tensorlab._tensor import Tensor
 from tensorlab.distributed import coalescing, objects, process_groups
 from tensorlab.errors import DistError
+from tensorlab.ops.creation import zeros_like
 from tensorlab.utils._pytree import tree_map
 
 __all__ = [
@@ -176,6 +177,34 @@ def optimizers_in(optimizers):
     return list(optimizers) if isinstance(optimizers, (list, tuple, set)) else [optimizers]
 
 
+def begin_state(optimizer):
+    """Let an optimizer that has not stepped yet make its state, so that `load` has a place to write to.
+
+    It steps with gradients of 0 and a length of 0; its counts of steps are 0 afterwards.
+    """
+    params = [p for group in optimizer.param_groups for p in group["params"] if p.requires_grad]
+    if optimizer.state or any(p.grad is not None for p in params):
+        return
+    kept = [
+        {key: group[key] for key in ("lr", "weight_decay") if key in group}
+        for group in optimizer.param_groups
+    ]
+    try:
+        for p in params:
+            p.grad = zeros_like(p)
+        for group, values in zip(optimizer.param_groups, kept, strict=True):
+            group.update(dict.fromkeys(values, 0.0))
+        optimizer.step()
+    finally:
+        for group, values in zip(optimizer.param_groups, kept, strict=True):
+            group.update(values)
+        for p in params:
+            p.grad = None
+    for state in optimizer.state.values():
+        if "step" in state:
+            state["step"] = state["step"] * 0
+
+
 def get_optimizer_state_dict(model, optimizers, *, submodules=None, options=None):
     """Return the state of optimizers, with names of the model's parameters instead of numbers.
 
@@ -197,6 +226,7 @@ def get_optimizer_state_dict(model, optimizers, *, submodules=None, options=None
     names = names_of(model)
     state, groups = {}, []
     for optimizer in optimizers_in(optimizers):
+        begin_state(optimizer)
         for group in optimizer.param_groups:
             unknown = [p for p in group["params"] if id(p) not in names]
             if unknown:
