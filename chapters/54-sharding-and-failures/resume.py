@@ -40,9 +40,8 @@ def main(folder, dies_at):
     if os.path.exists(f"{folder}/.metadata"):
         found = state(0)
         checkpoint.load(found, checkpoint_id=folder)
-        set_state_dict(
-            model, optimizer, model_state_dict=found["model"], optim_state_dict=found["optimizer"]
-        )
+        weights, moments = found["model"], found["optimizer"]
+        set_state_dict(model, optimizer, model_state_dict=weights, optim_state_dict=moments)
         begin = found["step"]
     if rank == 0:
         print(f"attempt {attempt} begins at step {begin}", flush=True)

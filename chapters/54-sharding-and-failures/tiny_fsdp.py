@@ -1,4 +1,4 @@
-"""Sharded training in forty lines: each rank keeps a part of the parameters, and borrows the rest."""
+"""Sharded training in forty lines: each rank keeps a part, and borrows the rest."""
 
 import tensorlab as torch
 from tensorlab import distributed as dist
@@ -6,7 +6,7 @@ from tensorlab import nn
 
 
 class Gather(torch.autograd.Function):
-    """From this rank's shard to the whole vector; backward goes from its gradient to the shard's."""
+    """From a shard to the whole; backward goes from its gradient to the shard's."""
 
     @staticmethod
     def forward(ctx, shard):
@@ -33,7 +33,7 @@ class TinyFSDP(nn.Module):
         flat = torch.cat([flat, flat.new_zeros(-len(flat) % ranks)])  # equal shards
         self.shard = nn.Parameter(flat.chunk(ranks)[rank].clone())
         self.shapes = {name: p.shape for name, p in wholes.items()}
-        self.skeleton = (module.to("meta"),)  # no data; in a tuple, so that it isn't registered
+        self.skeleton = (module.to("meta"),)  # in a tuple, so it isn't registered
 
     def forward(self, *inputs):
         flat, first, wholes = Gather.apply(self.shard), 0, {}
