@@ -115,6 +115,40 @@ class Dies(FileSystemWriter):
         raise OSError("killed")
 
 
+class OfTwo(Exception):
+    """An error that can be pickled, and not made again."""
+
+    def __init__(self, first, second):
+        super().__init__(f"{first} and {second}")
+
+
+@pytest.mark.parametrize("where", ["save", "load"])
+@pytest.mark.parametrize("is_local", [True, False])
+def test_errors_that_cannot_be_sent_are_told_by_their_text(tmp_path, where, is_local):
+    class Local(Exception):
+        pass
+
+    def fail(*_):
+        raise Local("here and there") if is_local else OfTwo("here", "there")
+
+    def program(rank):
+        checkpoint.save({"x": tl.ones(2)}, checkpoint_id=tmp_path)
+        writer, reader = FileSystemWriter(tmp_path), checkpoint.FileSystemReader(tmp_path)
+        if rank == 0:  # it writes what both have
+            writer.write = fail
+        else:
+            reader.read = fail
+        ways = {
+            "save": lambda: checkpoint.save({"x": tl.ones(2)}, storage_writer=writer),
+            "load": lambda: checkpoint.load({"x": tl.ones(2)}, storage_reader=reader),
+        }
+        text = f"rank {int(where == 'load')}: .*here and there"
+        with pytest.raises(CheckpointException, match=text):
+            ways[where]()
+
+    dist.threads.spawn(program, nprocs=2)
+
+
 @pytest.mark.parametrize(
     "writer, text", [(Full, "rank 1: OSError: .*No space left"), (Dies, "rank 0: OSError: killed")]
 )

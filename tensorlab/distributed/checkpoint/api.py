@@ -1,5 +1,7 @@
 """What a save or a load raises."""
 
+import pickle
+
 from tensorlab import _missing
 from tensorlab.errors import DistError
 
@@ -21,6 +23,19 @@ class CheckpointException(DistError):
 
     def __reduce__(self):
         return type(self), (str(self.args[0]).splitlines()[0], self.failures)
+
+
+def sendable(error):
+    """Return an error that can be sent to other ranks: itself, or a RuntimeError with its text.
+
+    An error of a local class can't be pickled, and one whose class takes several arguments often
+    can't be made again.
+    """
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
 
 
 __getattr__ = _missing.refusing(__name__)

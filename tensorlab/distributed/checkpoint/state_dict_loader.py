@@ -5,7 +5,7 @@ from tensorlab._tensor import Tensor
 from tensorlab.autograd.grad_mode import no_grad
 from tensorlab.distributed import objects, process_groups
 from tensorlab.distributed.checkpoint import layout
-from tensorlab.distributed.checkpoint.api import CheckpointException
+from tensorlab.distributed.checkpoint.api import CheckpointException, sendable
 from tensorlab.distributed.checkpoint.filesystem import FileSystemReader
 from tensorlab.distributed.checkpoint.metadata import (
     TensorStorageMetadata,
@@ -51,7 +51,7 @@ def load(
     try:
         read_into(state_dict, reader)
     except Exception as failure:
-        error = failure
+        error = sendable(failure)
     finally:
         reader.close()
     errors = [error]

@@ -7,7 +7,7 @@ from tensorlab import _missing
 from tensorlab._tensor import Tensor
 from tensorlab.distributed import objects, process_groups, world
 from tensorlab.distributed.checkpoint import layout
-from tensorlab.distributed.checkpoint.api import CheckpointException
+from tensorlab.distributed.checkpoint.api import CheckpointException, sendable
 from tensorlab.distributed.checkpoint.filesystem import FileSystemWriter
 from tensorlab.distributed.checkpoint.metadata import (
     BytesStorageMetadata,
@@ -119,11 +119,11 @@ class Job:
         self.plan()
 
     def attempt(self, function, *args):
-        """Return what a function returns, or the error that it raises."""
+        """Return what a function returns, or the error that it raises, as it can be sent."""
         try:
             return function(*args)
         except Exception as error:
-            return error
+            return sendable(error)
 
     def shared(self, value):
         """Return rank 0's value at all ranks."""
