@@ -119,7 +119,7 @@ FAMILIES = {
                     "distributed/algorithms/*/*.py distributed/checkpoint/*.py distributed/fsdp/*.py "
                     "distributed/nn/*.py distributed/optim/*.py distributed/pipelining/*.py "
                     "distributed/tensor/*.py distributed/tensor/parallel/*.py nn/parallel/*.py "
-                    "nn/sync_batch_norm.py futures.py",
+                    "futures.py",
                     ["tests/distributed/test_checkpoint.py", "tests/distributed/test_collectives.py",
                      "tests/distributed/test_device_mesh.py", "tests/distributed/test_functional.py",
                      "tests/distributed/test_messages.py", "tests/distributed/test_optimizers.py",

@@ -55,6 +55,7 @@ class TCPStore(Store):
         use_libuv=True,
     ):
         super().__init__()
+        check_address(host_name, port)
         self._seconds = seconds_of(timeout, SECONDS)
         self._server = serve(host_name, port, multi_tenant, master_listen_fd) if is_master else None
         self._host = host_name
@@ -146,3 +147,19 @@ def serve(host, port, multi_tenant, listening_fd):
         if not multi_tenant:
             raise
         return None
+
+
+def check_address(host_name, port):
+    """Refuse what is not the name of a host and a port, before anyone waits for an answer.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the name is not a str, or the port not an int from 0 to 65535.
+    """
+    if not isinstance(host_name, str):
+        raise TypeError(f"TCPStore: host_name is a {type(host_name).__name__}; expected a str")
+    if not isinstance(port, int) or isinstance(port, bool):
+        raise TypeError(f"TCPStore: port is a {type(port).__name__}; expected an int")
+    if not 0 <= port < 1 << 16:
+        raise ValueError(f"TCPStore: port is {port}; expected a number from 0 to 65535")

@@ -264,6 +264,14 @@ HARMLESS = {
         ],
         "guards compare what the thread has set, see READS",
     ),
+    **dict.fromkeys(
+        ("set_debug_level", "set_debug_level_from_env"), "only get_debug_level reads it"
+    ),
+    **dict.fromkeys(
+        ("set_model_state_dict", "set_optimizer_state_dict", "set_state_dict"),
+        "write the tensors of a model or an optimizer, which guards see",
+    ),
+    "enable_wrap": "wraps modules while they are made",
     "set_cache_limit": "memory that is kept for reuse, which no program sees",
     "set_rng_state": "the generator, which a replay draws from as the program does",
     "set_rng_state_all": "of CUDA, which is not here",

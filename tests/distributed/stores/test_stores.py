@@ -226,3 +226,12 @@ def test_stores_have_pytorchs_classes():
     assert all(
         issubclass(kind, dist.Store) for kind in (FileStore, HashStore, PrefixStore, TCPStore)
     )
+
+
+@pytest.mark.parametrize(("arguments", "kind"), [
+    ((None, 1), TypeError), (("localhost", "1"), TypeError), (("localhost", None), TypeError),
+    (("localhost", 65536), ValueError), (("localhost", -1), ValueError),
+])  # fmt: skip
+def test_what_is_no_address_is_refused_at_once(arguments, kind):
+    with pytest.raises(kind, match="TCPStore: (host_name|port) is"):
+        dist.TCPStore(*arguments)

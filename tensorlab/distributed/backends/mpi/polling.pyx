@@ -3,6 +3,7 @@
 MPI moves bytes only while it's asked. In between, the thread yields its processor at first and then
 sleeps, longer and longer: what it waits for may need that processor.
 """
+cimport cython
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
@@ -43,6 +44,9 @@ cdef double LONGEST_PAUSE = 1e-3
 cdef double SHARE = 1 / 16  # of the time waited so far: how long the next pause is
 
 
+@cython.final
+@cython.binding(False)
+@cython.auto_pickle(False)
 cdef class Poller:
     """Asks for the requests of several calls at once.
 
