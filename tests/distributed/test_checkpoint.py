@@ -299,3 +299,7 @@ def test_an_optimizer_that_has_not_stepped_can_be_loaded_into(tmp_path, kind):
     set_state_dict(again, last, model_state_dict=weights, optim_state_dict=state)
     step(model, optimizer), step(again, last)
     assert tl.equal(model.weight, again.weight)
+
+
+def test_a_table_of_contents_may_name_no_paths():
+    assert checkpoint.Metadata({}).planner_data == {}

@@ -128,3 +128,77 @@ def test_an_averager_needs_sensible_numbers(options, text):
             PeriodicModelAverager(**options)
 
     dist.threads.spawn(program, nprocs=1)
+
+
+def test_models_are_averaged_within_a_group_in_every_step():
+    def program(rank):
+        pair, _ = dist.new_subgroups(2)
+        weight = nn.Parameter(tl.full((1,), float(rank)))
+        weight.grad = tl.zeros(1)
+        averager = PeriodicModelAverager(period=1, process_group=pair)
+        seen = []
+        for _ in range(2):
+            averager.average_parameters([weight])
+            seen.append(weight.item())
+            with tl.no_grad():
+                weight += rank
+        return seen
+
+    assert dist.threads.spawn(program, nprocs=4) == [[0.5, 1.0]] * 2 + [[2.5, 5.0]] * 2
+
+
+def test_a_local_optimizer_is_saved_and_extended_through_its_wrapper():
+    def program(rank):
+        weight, later = nn.Parameter(tl.ones(1)), nn.Parameter(tl.ones(1))
+
+        def wrapped():
+            inner = optim.SGD([weight], lr=1.0, momentum=0.5)
+            return PostLocalSGDOptimizer(inner, PeriodicModelAverager(period=5))
+
+        first, second = wrapped(), wrapped()
+        weight.grad = tl.tensor([2.0])
+        first.step()
+        first.zero_grad()
+        assert weight.grad is None
+        second.load_state_dict(first.state_dict())
+        assert second.state[weight]["momentum_buffer"].item() == 2.0
+        assert second.averager.step == 1
+        second.load_state_dict(first.optim.state_dict())  # of an optimizer without a wrapper
+        assert second.averager.step == 0
+        second.add_param_group({"params": [later], "lr": 0.1})
+        assert [group["lr"] for group in second.optim.param_groups] == [1.0, 0.1]
+        assert "SGD" in repr(second)
+
+    dist.threads.spawn(program, nprocs=2)
+
+
+def test_parameters_that_come_later_leave_the_state_of_the_others():
+    def program(rank):
+        first, later = nn.Parameter(tl.ones(4)), nn.Parameter(tl.ones(2))
+        optimizer = ZeroRedundancyOptimizer([first], optim.Adam, lr=0.1)
+        first.grad = tl.ones(4)
+        optimizer.step()
+        optimizer.add_param_group({"params": [later], "lr": 0.5})
+        first.grad, later.grad = tl.ones(4), tl.ones(2)
+        optimizer.step()
+        own = {id(p): int(state["step"]) for p, state in optimizer.optim.state.items()}
+        return own.get(id(first)), own.get(id(later)), later[0].item()
+
+    (one, none, value), (nothing, other, same) = dist.threads.spawn(program, nprocs=2)
+    assert (one, none, nothing, other) == (2, None, None, 1)
+    assert value == same == pytest.approx(0.5)
+
+
+def test_an_optimizer_alone_may_have_uneven_steps():
+    def program(rank):
+        weights = [nn.Parameter(tl.ones(3)), nn.Parameter(tl.ones(3))]
+        optimizer = ZeroRedundancyOptimizer(weights, optim.SGD, lr=0.1)
+        with Join([optimizer]):
+            for _ in range(1 + rank):
+                for weight in weights:
+                    weight.grad = tl.ones(3)
+                optimizer.step()
+        return [weight[0].item() for weight in weights]
+
+    first, second = dist.threads.spawn(program, nprocs=2)
+    assert first == second

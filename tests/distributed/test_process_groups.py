@@ -6,6 +6,7 @@ import pytest
 
 import tensorlab as tl
 from tensorlab import distributed as dist
+from tensorlab.distributed import coalescing
 from tests.distributed.warned import spawn_and_hear
 
 OUTSIDE = dist.GroupMember.NON_GROUP_MEMBER
@@ -235,3 +236,28 @@ def test_the_flight_recorder_keeps_the_last_calls():
         return recorder.table()
 
     assert "all_reduce(SUM) of float32 [2]" in dist.threads.spawn(program, nprocs=2)[0]
+
+
+def test_a_transport_says_where_each_rank_stands():
+    def program(rank):
+        dist.barrier()
+        return dist.group.WORLD.transport.standing()
+
+    for standing in dist.threads.spawn(program, nprocs=2):
+        assert sorted(standing) == [0, 1]
+        assert all("barrier" in text or "is gone" in text for text in standing.values())
+
+
+def test_many_tensors_travel_as_one_and_only_receivers_are_written():
+    def program(rank):
+        tensors = [tl.full((2,), float(rank)), tl.full((3,), rank), tl.full((1, 2), float(rank))]
+        versions = [x._version for x in tensors]
+        recorder = dist.group.WORLD.transport.recorder
+        coalescing.broadcast_coalesced(dist.group.WORLD, tensors, 1)
+        written = [x._version > before for x, before in zip(tensors, versions, strict=True)]
+        return [x.tolist() for x in tensors], written, len(recorder.calls)
+
+    values = [[1.0, 1.0], [1, 1, 1], [[1.0, 1.0]]]
+    first, second = dist.threads.spawn(program, nprocs=2)
+    assert first == (values, [True] * 3, 2)  # one call for each dtype
+    assert second == (values, [False] * 3, 2)

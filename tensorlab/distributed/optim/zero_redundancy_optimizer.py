@@ -27,7 +27,7 @@ class ZeroJoinHook(JoinHook):
         self.optimizer = optimizer
 
     def main_hook(self):
-        self.optimizer.step()
+        self.optimizer.update()
 
 
 class ZeroRedundancyOptimizer(Optimizer, Joinable):
@@ -119,6 +119,10 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         closure : function, optional, that computes the loss anew and returns it
         """
         Join.notify_join_context(self)
+        return self.update(closure, **kwargs)
+
+    def update(self, closure=None, **kwargs):
+        """Do what `step` does, without telling ranks that have joined."""
         for group, ours in zip(self.param_groups, self.optim.param_groups, strict=True):
             ours.update({option: value for option, value in group.items() if option != "params"})
         loss = (

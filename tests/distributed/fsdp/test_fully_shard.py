@@ -472,3 +472,26 @@ def test_modules_that_are_gathered_together():
         return train(model, x.chunk(2)[rank], loss_of)
 
     same_on_all_ranks(run, 2, alone("mlp"))
+
+
+def test_parameters_are_whole_between_unshard_and_reshard():
+    def program(rank):
+        model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))
+        fully_shard(model)
+        handle = model.unshard(async_op=True)
+        handle.wait()
+        kinds = [[type(p) is nn.Parameter for p in model.parameters()]]
+        model.reshard()
+        kinds.append([isinstance(p, DTensor) for p in model.parameters()])
+        model.set_reshard_after_forward(False)
+        with torch.no_grad():
+            model(torch.ones(1, 4))
+        kinds.append([type(p) is nn.Parameter for p in model.parameters()])
+        model.double()  # which needs the parts
+        kinds.append(
+            [isinstance(p, DTensor) and p.dtype == torch.float64 for p in model.parameters()]
+        )
+        return kinds
+
+    for kinds in dist.threads.spawn(program, nprocs=2):
+        assert kinds == [[True] * 4] * 4

@@ -10,7 +10,7 @@ import tensorlab as torch
 from tensorlab import distributed as dist
 from tensorlab import nn
 from tensorlab.distributed import tensor as dtensor
-from tensorlab.distributed.device_mesh import init_device_mesh
+from tensorlab.distributed.device_mesh import DeviceMesh, init_device_mesh
 from tensorlab.distributed.tensor import (
     DTensor,
     Partial,
@@ -417,3 +417,12 @@ def test_an_op_without_a_rule_says_so_once():
         return first.S.full_tensor().tolist()
 
     assert spawn(run, nprocs=1) == [[1.0, 1.0, 1.0]]
+
+
+def test_a_rank_outside_of_the_mesh_holds_nothing():
+    def program(rank):
+        mesh = DeviceMesh("cpu", [0, 1])
+        x = distribute_tensor(torch.arange(4.0), mesh, [Shard(0)])
+        return x.to_local().tolist()
+
+    assert dist.threads.spawn(program, nprocs=3) == [[0.0, 1.0], [2.0, 3.0], []]
