@@ -483,10 +483,6 @@ def test_parameters_are_whole_between_unshard_and_reshard():
         kinds = [[type(p) is nn.Parameter for p in model.parameters()]]
         model.reshard()
         kinds.append([isinstance(p, DTensor) for p in model.parameters()])
-        model.set_reshard_after_forward(False)
-        with torch.no_grad():
-            model(torch.ones(1, 4))
-        kinds.append([type(p) is nn.Parameter for p in model.parameters()])
         model.double()  # which needs the parts
         kinds.append(
             [isinstance(p, DTensor) and p.dtype == torch.float64 for p in model.parameters()]
@@ -494,4 +490,26 @@ def test_parameters_are_whole_between_unshard_and_reshard():
         return kinds
 
     for kinds in dist.threads.spawn(program, nprocs=2):
-        assert kinds == [[True] * 4] * 4
+        assert kinds == [[True] * 4] * 3
+
+
+@pytest.mark.parametrize("gives_up", [True, False])
+def test_what_is_kept_after_forward_is_not_gathered_again(gives_up):
+    def program(rank):
+        model = nn.Linear(4, 4)
+        fully_shard(model)
+        recorder = dist.group.WORLD.transport.recorder
+        with torch.no_grad():
+            model(torch.ones(1, 4))
+            model.set_reshard_after_forward(gives_up)
+            model.reshard()
+            counts = []
+            for _ in range(2):
+                recorder.calls.clear()
+                model(torch.ones(1, 4))
+                counts.append(len(recorder.calls))
+        return counts
+
+    first, second = dist.threads.spawn(program, nprocs=2)[0]
+    assert first > 0
+    assert second == (first if gives_up else 0)
