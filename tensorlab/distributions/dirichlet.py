@@ -1,0 +1,98 @@
+"""The Dirichlet distribution."""
+
+import tensorlab as torch
+from tensorlab.distributions import constraints
+from tensorlab.distributions.exp_family import ExponentialFamily
+
+__all__ = ["Dirichlet"]
+
+
+class _Sample(torch.autograd.Function):
+    """A draw whose gradient is found implicitly (Figurnov, Mohamed and Mnih, NeurIPS 2018)."""
+
+    @staticmethod
+    def forward(ctx, concentration):
+        x = torch._sample_dirichlet(concentration)
+        ctx.save_for_backward(x, concentration)
+        return x
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad_output):
+        return _dirichlet_backward(*ctx.saved_tensors, grad_output)
+
+
+def _dirichlet_backward(x, concentration, grad_output):
+    total = concentration.sum(-1, True).expand_as(concentration)
+    grad = torch._dirichlet_grad(x, concentration, total)
+    return grad * (grad_output - (x * grad_output).sum(-1, True))
+
+
+class Dirichlet(ExponentialFamily):
+    """The Dirichlet distribution over points of the simplex, with density proportional to prod x_i**(a_i - 1).
+
+    Source: Kotz, Balakrishnan and Johnson, Continuous Multivariate Distributions, chapter 49.
+
+    Parameters
+    ----------
+    concentration : positive tensor (..., events), the exponents a
+
+    >>> from tensorlab.distributions import Dirichlet
+    >>> Dirichlet(tensorlab.tensor([1.0, 3.0])).mean
+    tensor([0.2500, 0.7500])
+    """
+
+    arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
+    support = constraints.simplex
+    has_rsample = True
+    _expanded = {"concentration": 1}
+
+    def __init__(self, concentration, validate_args=None):
+        if concentration.dim() < 1:
+            raise ValueError("Dirichlet: concentration must have a dimension of events at least, but is a scalar")
+        self.concentration = concentration
+        shape = concentration.shape
+        super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
+
+    def rsample(self, sample_shape=()):
+        return _Sample.apply(self.concentration.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        a = self.concentration
+        return torch.xlogy(a - 1.0, value).sum(-1) + torch.lgamma(a.sum(-1)) - torch.lgamma(a).sum(-1)
+
+    @property
+    def mean(self):
+        return self.concentration / self.concentration.sum(-1, True)
+
+    @property
+    def mode(self):
+        above = (self.concentration - 1).clamp(min=0.0)
+        mode = above / above.sum(-1, True)
+        at_corner = (self.concentration < 1).all(dim=-1)
+        corner = torch.nn.functional.one_hot(self.concentration.argmax(-1), self.event_shape[-1]).to(mode)
+        return torch.where(at_corner.unsqueeze(-1), corner, mode)
+
+    @property
+    def variance(self):
+        total = self.concentration.sum(-1, True)
+        return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
+
+    def entropy(self):
+        a, k = self.concentration, self.concentration.size(-1)
+        total = a.sum(-1)
+        return (
+            torch.lgamma(a).sum(-1)
+            - torch.lgamma(total)
+            - (k - total) * torch.digamma(total)
+            - ((a - 1.0) * torch.digamma(a)).sum(-1)
+        )
+
+    @property
+    def _natural_params(self):
+        return (self.concentration,)
+
+    def _log_normalizer(self, x):
+        return x.lgamma().sum(-1) - torch.lgamma(x.sum(-1))

@@ -1,0 +1,140 @@
+"""What several families need: broadcasting of parameters, probabilities and logits, properties computed once."""
+
+import numbers
+from functools import update_wrapper
+
+import tensorlab as torch
+
+__all__ = [
+    "broadcast_all",
+    "clamp_probs",
+    "lazy_property",
+    "logits_to_probs",
+    "probs_to_logits",
+    "tril_matrix_to_vec",
+    "vec_to_tril_matrix",
+]
+
+euler_constant = 0.57721566490153286060
+
+
+def broadcast_all(*values):
+    """Broadcast tensors and numbers to one shape.
+
+    Numbers take the dtype of the first tensor, or the default dtype where there is none.
+
+    >>> import tensorlab
+    >>> [tuple(x.shape) for x in broadcast_all(0.0, tensorlab.ones(3))]
+    [(3,), (3,)]
+    """
+    first = None
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            first = value if first is None else first
+        elif not isinstance(value, numbers.Number):
+            raise ValueError(
+                f"a parameter of a distribution is a number or a tensor, not {type(value).__name__}: {value!r}"
+            )
+    if first is None:
+        dtype = torch.get_default_dtype()
+        return tuple([torch.tensor(value, dtype=dtype) for value in values])
+    tensors = [
+        value
+        if isinstance(value, torch.Tensor)
+        else torch.tensor(value, dtype=first.dtype, device=first.device)
+        for value in values
+    ]
+    if all(x.shape == first.shape for x in tensors):
+        return tuple(tensors)
+    return torch.broadcast_tensors(*tensors)
+
+
+def are_numbers(*values):
+    """Whether all parameters are plain numbers, so that the batch shape is ()."""
+    return all(isinstance(value, numbers.Number) for value in values)
+
+
+def check_one_of(distribution, probs, logits):
+    """Raise ValueError unless exactly one of `probs` and `logits` is given."""
+    if (probs is None) == (logits is None):
+        given = "neither" if probs is None else "both"
+        raise ValueError(f"{type(distribution).__name__} takes either probs or logits, but {given} was given")
+
+
+def _standard_normal(shape, dtype, device):
+    return torch.empty(shape, dtype=dtype, device=device).normal_()
+
+
+def _sum_rightmost(value, dim):
+    """Sum over the last `dim` dimensions, of which there may be none."""
+    if dim == 0:
+        return value
+    return value.reshape(value.shape[:-dim] + (-1,)).sum(-1)
+
+
+def logits_to_probs(logits, is_binary=False):
+    """Return probabilities: the sigmoid of logits if `is_binary`, else their softmax over the last dimension."""
+    return torch.sigmoid(logits) if is_binary else torch.softmax(logits, -1)
+
+
+def clamp_probs(probs):
+    """Keep probabilities apart from 0 and 1 by the spacing of their dtype, so that logarithms stay finite."""
+    eps = torch.finfo(probs.dtype).eps
+    return probs.clamp(min=eps, max=1 - eps)
+
+
+def probs_to_logits(probs, is_binary=False):
+    """Return logits: log(p / (1 - p)) if `is_binary`, else log(p), which softmax turns back into p."""
+    clamped = clamp_probs(probs)
+    if is_binary:
+        return torch.log(clamped) - torch.log1p(-clamped)
+    return torch.log(clamped)
+
+
+class lazy_property:  # named as in PyTorch
+    """A property that is computed when it is first asked for, and then stands in the instance as an attribute."""
+
+    def __init__(self, wrapped):
+        self.wrapped = wrapped
+        update_wrapper(self, wrapped)
+
+    def __get__(self, instance, owner=None):
+        if instance is None:
+            return self
+        with torch.enable_grad():
+            value = self.wrapped(instance)
+        setattr(instance, self.wrapped.__name__, value)
+        return value
+
+
+def tril_matrix_to_vec(mat, diag=0):
+    """Write the lower triangles of matrices (..., n, n) row by row as vectors.
+
+    >>> import tensorlab
+    >>> tril_matrix_to_vec(tensorlab.tensor([[1, 0], [2, 3]]))
+    tensor([1, 2, 3])
+    """
+    n = mat.shape[-1]
+    if not -n <= diag < n:
+        raise ValueError(f"diag ({diag}) must be from -{n} to {n - 1} for matrices of {n} columns")
+    rows, columns = torch.tril_indices(n, n, offset=diag)
+    return mat[..., rows, columns]
+
+
+def vec_to_tril_matrix(vec, diag=0):
+    """Make lower triangular matrices of vectors, the inverse of `tril_matrix_to_vec`.
+
+    >>> import tensorlab
+    >>> vec_to_tril_matrix(tensorlab.tensor([1, 2, 3]))
+    tensor([[1, 0],
+            [2, 3]])
+    """
+    length = vec.shape[-1]
+    n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * length + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
+    if round(n) - n > torch.finfo(torch.float32).eps or abs(round(n) - n) > 1e-6:
+        raise ValueError(f"{length} numbers don't fill the lower triangle of a square matrix with diag={diag}")
+    n = round(n)
+    mat = vec.new_zeros(vec.shape[:-1] + (n, n))
+    rows, columns = torch.tril_indices(n, n, offset=diag)
+    mat[..., rows, columns] = vec
+    return mat

@@ -1,0 +1,161 @@
+"""Every method of every family against PyTorch: values, gradients, shapes, and draws of one seed."""
+
+import numpy as np
+import pytest
+
+import tensorlab
+import tensorlab.distributions
+from tests.distributions.families import FAMILIES, SCALARS, label, make
+from tests.oracle import require_torch
+
+torch = require_torch()
+
+ROWS = FAMILIES + SCALARS
+PROPERTIES = ["mean", "mode", "variance", "stddev", "batch_shape", "event_shape"]
+METHODS = ["entropy", "perplexity", "enumerate_support"]
+
+row = pytest.mark.parametrize("row", ROWS, ids=label)
+
+
+def same(ours, theirs, tolerance=1e-9):
+    assert tuple(ours.shape) == tuple(theirs.shape)
+    assert str(ours.dtype).split(".")[1] == str(theirs.dtype).split(".")[1]
+    np.testing.assert_allclose(
+        ours.detach().numpy(), theirs.detach().numpy(), rtol=tolerance, atol=tolerance
+    )
+
+
+def both(row, **options):
+    return make(tensorlab, *row, **options)[0], make(torch, *row, **options)[0]
+
+
+def result(function):
+    """Return the value, or that there is none."""
+    try:
+        return function()
+    except NotImplementedError:
+        return NotImplementedError
+
+
+def compare(ours, theirs, tolerance=1e-9):
+    if theirs is NotImplementedError:
+        assert ours is NotImplementedError
+    elif isinstance(theirs, torch.Tensor):
+        same(ours, theirs, tolerance)
+    else:
+        assert tuple(ours) == tuple(theirs)
+
+
+def tolerance_of(row):
+    return 1e-5 if row in SCALARS else 1e-9
+
+
+@row
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_properties(row, name):
+    ours, theirs = both(row)
+    compare(result(lambda: getattr(ours, name)), result(lambda: getattr(theirs, name)), tolerance_of(row))
+
+
+@row
+@pytest.mark.parametrize("name", METHODS)
+def test_methods(row, name):
+    ours, theirs = both(row)
+    compare(result(getattr(ours, name)), result(getattr(theirs, name)), tolerance_of(row))
+
+
+@row
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(), (4,), (2, 3)])
+def test_draws_of_one_seed(row, dtype, shape):
+    for method in ("sample", "rsample"):
+        ours, theirs = both(row, dtype=dtype)
+        torch.manual_seed(3)
+        expected = result(lambda: getattr(theirs, method)(shape))  # noqa: B023
+        tensorlab.manual_seed(3)
+        actual = result(lambda: getattr(ours, method)(shape))  # noqa: B023
+        compare(actual, expected, 1e-9 if dtype == "float64" and row not in SCALARS else 2e-5)
+
+
+def draws(row):
+    """Return draws of PyTorch, the same in both libraries."""
+    torch.manual_seed(5)
+    value = make(torch, *row)[0].sample((4,))
+    return tensorlab.from_numpy(value.numpy().copy()), value
+
+
+@row
+@pytest.mark.parametrize("name", ["log_prob", "cdf"])
+def test_functions_of_a_value(row, name):
+    ours, theirs = both(row)
+    x, y = draws(row)
+    tolerance = 1e-7 if row not in SCALARS else 1e-5
+    compare(result(lambda: getattr(ours, name)(x)), result(lambda: getattr(theirs, name)(y)), tolerance)
+
+
+@row
+def test_icdf(row):
+    ours, theirs = both(row)
+    p = np.linspace(0.05, 0.95, 4).reshape(4, *[1] * len(theirs.batch_shape))
+    actual = result(lambda: ours.icdf(tensorlab.tensor(p.tolist(), dtype=tensorlab.float64)))
+    compare(actual, result(lambda: theirs.icdf(torch.tensor(p))), tolerance_of(row))
+
+
+@pytest.mark.parametrize("row", FAMILIES, ids=label)
+@pytest.mark.parametrize("name", ["log_prob", "entropy", "rsample"])
+def test_gradients(row, name):
+    if name == "entropy" and row[0] == "Wishart":
+        pytest.skip("compared with its values")
+    x, y = draws(row)
+
+    def gradients(library, value):
+        library.manual_seed(7)
+        distribution, tensors = make(library, *row, requires_grad=True)
+        function = getattr(distribution, name)
+        out = {"log_prob": lambda: function(value), "entropy": function, "rsample": lambda: function((3,))}[name]()
+        weights = library.linspace(0.5, 2.0, out.numel(), dtype=out.dtype).view(out.shape)
+        if not out.requires_grad:
+            return {}
+        (out * weights).sum().backward()
+        return {key: tensor.grad for key, tensor in tensors.items()}
+
+    theirs = result(lambda: gradients(torch, y))
+    ours = result(lambda: gradients(tensorlab, x))
+    if theirs is NotImplementedError:
+        assert ours is NotImplementedError
+        return
+    for key, gradient in theirs.items():
+        if gradient is not None:
+            same(ours[key], gradient, 1e-6)
+
+
+@pytest.mark.parametrize("row", FAMILIES, ids=label)
+def test_expand(row):
+    ours, theirs = both(row)
+    shape = (4, *theirs.batch_shape)
+    ours, theirs = ours.expand(shape), theirs.expand(shape)
+    compare(ours.batch_shape, theirs.batch_shape)
+    compare(ours.event_shape, theirs.event_shape)
+    compare(result(lambda: ours.variance), result(lambda: theirs.variance))
+    torch.manual_seed(1)
+    y = theirs.sample((2,))
+    tensorlab.manual_seed(1)
+    x = ours.sample((2,))
+    same(x, y)
+    same(ours.log_prob(x), theirs.log_prob(y), 1e-7)
+
+
+@row
+def test_names_and_support(row):
+    ours, theirs = both(row)
+    assert repr(ours).replace("tensorlab.", "torch.") == repr(theirs)
+    assert repr(ours.support) == repr(theirs.support)
+    assert (ours.support.event_dim, ours.support.is_discrete) == (
+        theirs.support.event_dim,
+        theirs.support.is_discrete,
+    )
+    assert (ours.has_rsample, ours.has_enumerate_support) == (
+        theirs.has_rsample,
+        theirs.has_enumerate_support,
+    )
+    assert ours.support.check(ours.sample((5,))).all()
