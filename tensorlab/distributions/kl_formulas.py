@@ -125,10 +125,9 @@ def _gamma(p, q):
 @register_kl(Gumbel, Gumbel)
 def _gumbel(p, q):
     ratio = p.scale / q.scale
-    p_loc, q_loc = p.loc / q.scale, q.loc / q.scale
-    t1 = ratio.log() * -1 - p_loc + q_loc
-    t3 = torch.exp(q_loc + (1 + ratio).lgamma() - p_loc)
-    return t1 + ratio * euler_constant + t3 - (1 + euler_constant)
+    apart = (p.loc - q.loc) / q.scale
+    mean_exp = torch.exp((1 + ratio).lgamma() - apart)
+    return -ratio.log() + apart + ratio * euler_constant + mean_exp - (1 + euler_constant)
 
 
 @register_kl(Geometric, Geometric)

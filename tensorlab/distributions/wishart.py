@@ -153,27 +153,14 @@ class Wishart(ExponentialFamily):
         """
         if max_try_correction is None:
             max_try_correction = 10
-        sample_shape = torch.Size(sample_shape)
         sample = self._bartlett_sampling(sample_shape)
-        is_singular = self.support.check(sample).logical_not()
-        if self._batch_shape:
-            is_singular = is_singular.amax(self._batch_dims())
         for _ in range(max_try_correction):
+            is_singular = ~self.support.check(sample)
             if not is_singular.any():
                 break
-            again = self._bartlett_sampling(is_singular[is_singular].shape)
-            is_singular_again = self.support.check(again).logical_not()
-            if self._batch_shape:
-                is_singular_again = is_singular_again.amax(self._batch_dims())
-            sample = sample.masked_scatter(is_singular.view(is_singular.shape + (1,) * self._inner_dims()), again)
-            is_singular = is_singular.masked_scatter(is_singular, is_singular_again)
+            again = self._bartlett_sampling(sample_shape)
+            sample = torch.where(is_singular[..., None, None], again, sample)
         return sample
-
-    def _batch_dims(self):
-        return tuple(range(-len(self._batch_shape), 0))
-
-    def _inner_dims(self):
-        return len(self._batch_shape) + 2
 
     def log_prob(self, value):
         if self._validate_args:

@@ -12,6 +12,7 @@ torch = require_torch()
 
 ROWS = FAMILIES + SCALARS
 PROPERTIES = ["mean", "mode", "variance", "stddev", "batch_shape", "event_shape"]
+IMPLICIT = {"Beta", "Chi2", "Dirichlet", "FisherSnedecor", "Gamma", "InverseGamma", "StudentT"}
 METHODS = ["entropy", "perplexity", "enumerate_support"]
 
 row = pytest.mark.parametrize("row", ROWS, ids=label)
@@ -26,7 +27,12 @@ def same(ours, theirs, tolerance=1e-9):
 
 
 def both(row, **options):
-    return make(tensorlab, *row, **options)[0], make(torch, *row, **options)[0]
+    if row[0] == "GeneralizedPareto":  # PyTorch's methods refuse float64
+        options = {**options, "dtype": "float32"}
+    theirs = make(torch, *row, **options)[0]
+    if row[0] == "Wishart":  # PyTorch throws away valid draws, as it takes them for singular ones
+        theirs.sample = theirs.rsample = theirs._bartlett_sampling
+    return make(tensorlab, *row, **options)[0], theirs
 
 
 def result(function):
@@ -47,13 +53,24 @@ def compare(ours, theirs, tolerance=1e-9):
 
 
 def tolerance_of(row):
-    return 1e-5 if row in SCALARS else 1e-9
+    if row[0] == "GeneralizedPareto":
+        return 1e-5
+    if row[0] == "VonMises":
+        return 1e-6  # PyTorch's Bessel functions are polynomials of single precision
+    return 1e-9 if is_double(row) else 1e-5
+
+
+def is_double(row):
+    """Whether the parameters are arrays; numbers become float32."""
+    return any(isinstance(value, np.ndarray) for value in row[1].values())
 
 
 @row
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_properties(row, name):
     ours, theirs = both(row)
+    if (row[0], name) == ("Kumaraswamy", "mode"):
+        return  # PyTorch's is NaN; ours is tested below
     compare(result(lambda: getattr(ours, name)), result(lambda: getattr(theirs, name)), tolerance_of(row))
 
 
@@ -74,13 +91,13 @@ def test_draws_of_one_seed(row, dtype, shape):
         expected = result(lambda: getattr(theirs, method)(shape))  # noqa: B023
         tensorlab.manual_seed(3)
         actual = result(lambda: getattr(ours, method)(shape))  # noqa: B023
-        compare(actual, expected, 1e-9 if dtype == "float64" and row not in SCALARS else 2e-5)
+        compare(actual, expected, tolerance_of(row) if dtype == "float64" else 2e-5)
 
 
 def draws(row):
     """Return draws of PyTorch, the same in both libraries."""
     torch.manual_seed(5)
-    value = make(torch, *row)[0].sample((4,))
+    value = both(row)[1].sample((4,))
     return tensorlab.from_numpy(value.numpy().copy()), value
 
 
@@ -89,7 +106,7 @@ def draws(row):
 def test_functions_of_a_value(row, name):
     ours, theirs = both(row)
     x, y = draws(row)
-    tolerance = 1e-7 if row not in SCALARS else 1e-5
+    tolerance = max(tolerance_of(row), 1e-7)
     compare(result(lambda: getattr(ours, name)(x)), result(lambda: getattr(theirs, name)(y)), tolerance)
 
 
@@ -97,20 +114,24 @@ def test_functions_of_a_value(row, name):
 def test_icdf(row):
     ours, theirs = both(row)
     p = np.linspace(0.05, 0.95, 4).reshape(4, *[1] * len(theirs.batch_shape))
-    actual = result(lambda: ours.icdf(tensorlab.tensor(p.tolist(), dtype=tensorlab.float64)))
+    actual = result(lambda: ours.icdf(tensorlab.from_numpy(p)))
     compare(actual, result(lambda: theirs.icdf(torch.tensor(p))), tolerance_of(row))
 
 
 @pytest.mark.parametrize("row", FAMILIES, ids=label)
 @pytest.mark.parametrize("name", ["log_prob", "entropy", "rsample"])
 def test_gradients(row, name):
-    if name == "entropy" and row[0] == "Wishart":
-        pytest.skip("compared with its values")
+    if name == "rsample" and row[0] == "Wishart":
+        pytest.skip("PyTorch throws away valid draws, as it takes them for singular ones")
+    # PyTorch's implicit gradients are series cut short; ours are tested on their own below.
+    tolerance = 2e-2 if name == "rsample" and row[0] in IMPLICIT else 1e-6
+    dtype = "float32" if row[0] == "GeneralizedPareto" else "float64"
+    tolerance = max(tolerance, 1e-4) if dtype == "float32" else tolerance
     x, y = draws(row)
 
     def gradients(library, value):
         library.manual_seed(7)
-        distribution, tensors = make(library, *row, requires_grad=True)
+        distribution, tensors = make(library, *row, dtype=dtype, requires_grad=True)
         function = getattr(distribution, name)
         out = {"log_prob": lambda: function(value), "entropy": function, "rsample": lambda: function((3,))}[name]()
         weights = library.linspace(0.5, 2.0, out.numel(), dtype=out.dtype).view(out.shape)
@@ -126,7 +147,31 @@ def test_gradients(row, name):
         return
     for key, gradient in theirs.items():
         if gradient is not None:
-            same(ours[key], gradient, 1e-6)
+            same(ours[key], gradient, tolerance)
+
+
+def test_implicit_gradients_against_the_cdf():
+    """The gradient of a draw is -(dF / da) / density, F its cdf: by differences, and SciPy's F."""
+    stats = pytest.importorskip("scipy.stats")
+    step = 1e-6
+    for a in (0.3, 1.7, 8.0, 60.0):
+        shape = tensorlab.tensor([a], dtype=tensorlab.float64, requires_grad=True)
+        one = tensorlab.ones(1, dtype=tensorlab.float64)
+        for distribution, cdf in (
+            (tensorlab.distributions.Gamma(shape, one), stats.gamma),
+            (tensorlab.distributions.Beta(shape, one * 1.5), lambda a: stats.beta(a, 1.5)),
+        ):
+            x = distribution.rsample()
+            (grad,) = tensorlab.autograd.grad(x.sum(), shape)
+            slope = (cdf(a + step).cdf(x.item()) - cdf(a - step).cdf(x.item())) / (2 * step)
+            np.testing.assert_allclose(grad.item(), -slope / cdf(a).pdf(x.item()), rtol=2e-3)
+
+
+def test_the_mode_of_kumaraswamy_is_where_its_density_is_greatest():
+    d = tensorlab.distributions.Kumaraswamy(tensorlab.tensor([2.0, 5.0]), tensorlab.tensor([3.0, 1.5]))
+    mode = d.mode.clone().requires_grad_()
+    (grad,) = tensorlab.autograd.grad(d.log_prob(mode).sum(), mode)
+    np.testing.assert_allclose(grad.numpy(), 0, atol=1e-5)
 
 
 @pytest.mark.parametrize("row", FAMILIES, ids=label)
@@ -136,20 +181,20 @@ def test_expand(row):
     ours, theirs = ours.expand(shape), theirs.expand(shape)
     compare(ours.batch_shape, theirs.batch_shape)
     compare(ours.event_shape, theirs.event_shape)
-    compare(result(lambda: ours.variance), result(lambda: theirs.variance))
+    compare(result(lambda: ours.variance), result(lambda: theirs.variance), 1e-6)
     torch.manual_seed(1)
-    y = theirs.sample((2,))
+    y = (theirs._bartlett_sampling if row[0] == "Wishart" else theirs.sample)((2,))
     tensorlab.manual_seed(1)
     x = ours.sample((2,))
     same(x, y)
-    same(ours.log_prob(x), theirs.log_prob(y), 1e-7)
+    same(ours.log_prob(x), theirs.log_prob(y), max(tolerance_of(row), 1e-7))
 
 
 @row
 def test_names_and_support(row):
     ours, theirs = both(row)
     assert repr(ours).replace("tensorlab.", "torch.") == repr(theirs)
-    assert repr(ours.support) == repr(theirs.support)
+    assert repr(ours.support).replace("tensorlab.", "torch.") == repr(theirs.support)
     assert (ours.support.event_dim, ours.support.is_discrete) == (
         theirs.support.event_dim,
         theirs.support.is_discrete,
