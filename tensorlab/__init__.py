@@ -592,7 +592,6 @@ _accept_numpy_names([*globals().values(), *vars(nn.functional).values()])
 # Packages of names that are planned.
 _PLANNED_PACKAGES = (
     "ao",
-    "distributions",
     "export",
     "func",
     "jit",
@@ -608,6 +607,7 @@ _ON_DEMAND = (
     "cuda",
     "datasets",
     "distributed",
+    "distributions",
     "fft",
     "futures",
     "fx",

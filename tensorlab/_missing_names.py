@@ -155,18 +155,6 @@ PLANNED = [
     ),
     (
         "",
-        "draw with torch.rand, randn or multinomial",
-        "distributions",
-        """bernoulli beta binomial categorical cauchy chi2 constraint_registry continuous_bernoulli
-        dirichlet distribution exp_family exponential fishersnedecor gamma generalized_pareto
-        geometric gumbel half_cauchy half_normal independent inverse_gamma kl kumaraswamy
-        laplace lkj_cholesky log_normal logistic_normal lowrank_multivariate_normal
-        mixture_same_family multinomial multivariate_normal negative_binomial normal
-        one_hot_categorical pareto poisson relaxed_bernoulli relaxed_categorical studentT
-        transformed_distribution transforms uniform utils von_mises weibull wishart""",
-    ),
-    (
-        "",
         "keep the mask in a tensor of its own, and give it to the functions of tensorlab.masked",
         "masked",
         "MaskedTensor as_masked_tensor is_masked_tensor maskedtensor masked_tensor",

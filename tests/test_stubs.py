@@ -64,7 +64,7 @@ def test_the_stubs_name_everything_that_is_public(module_name):
 
 # Modules whose names come and go, or that only hand on those of another one: their source is what checkers see.
 WITHOUT_STUB = {
-    "ao distributed distributions export fft func jit library linalg nested onnx sparse",  # planned
+    "ao distributed export fft func jit library linalg nested onnx sparse",  # planned
     "array_api backends functional multiprocessing signal",
     "errors ops printing random return_types settings threads typed_tensors version __config__",  # no API of their own
 }

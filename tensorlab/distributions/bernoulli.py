@@ -3,7 +3,14 @@
 import tensorlab as torch
 from tensorlab.distributions import constraints
 from tensorlab.distributions.exp_family import ExponentialFamily
-from tensorlab.distributions.utils import are_numbers, broadcast_all, check_one_of, lazy_property, logits_to_probs, probs_to_logits
+from tensorlab.distributions.utils import (
+    are_numbers,
+    broadcast_all,
+    check_one_of,
+    lazy_property,
+    logits_to_probs,
+    probs_to_logits,
+)
 
 __all__ = ["Bernoulli"]
 
@@ -16,6 +23,7 @@ class Bernoulli(ExponentialFamily):
     probs : number or tensor of the batch shape, from 0 to 1
     logits : number or tensor of the batch shape, log(probs / (1 - probs)): instead of `probs`
 
+    >>> import tensorlab
     >>> from tensorlab.distributions import Bernoulli
     >>> Bernoulli(0.25).log_prob(tensorlab.tensor(1.0)).exp()
     tensor(0.2500)
@@ -35,7 +43,9 @@ class Bernoulli(ExponentialFamily):
             self.logits = value
         else:
             self.probs = value
-        super().__init__(torch.Size() if are_numbers(given) else value.size(), validate_args=validate_args)
+        super().__init__(
+            torch.Size() if are_numbers(given) else value.size(), validate_args=validate_args
+        )
 
     @property
     def _param(self):
@@ -70,7 +80,7 @@ class Bernoulli(ExponentialFamily):
         """The shape of the parameter that was given."""
         return self._param.size()
 
-    def sample(self, sample_shape=torch.Size()):
+    def sample(self, sample_shape=()):
         with torch.no_grad():
             return torch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
@@ -78,10 +88,14 @@ class Bernoulli(ExponentialFamily):
         if self._validate_args:
             self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
-        return -torch.nn.functional.binary_cross_entropy_with_logits(logits, value, reduction="none")
+        return -torch.nn.functional.binary_cross_entropy_with_logits(
+            logits, value, reduction="none"
+        )
 
     def entropy(self):
-        return torch.nn.functional.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+        return torch.nn.functional.binary_cross_entropy_with_logits(
+            self.logits, self.probs, reduction="none"
+        )
 
     def enumerate_support(self, expand=True):
         values = torch.arange(2, dtype=self._param.dtype, device=self._param.device)

@@ -3,7 +3,13 @@
 import tensorlab as torch
 from tensorlab.distributions import constraints
 from tensorlab.distributions.distribution import Distribution
-from tensorlab.distributions.utils import broadcast_all, check_one_of, lazy_property, logits_to_probs, probs_to_logits
+from tensorlab.distributions.utils import (
+    broadcast_all,
+    check_one_of,
+    lazy_property,
+    logits_to_probs,
+    probs_to_logits,
+)
 
 __all__ = ["Binomial"]
 
@@ -24,6 +30,7 @@ class Binomial(Distribution):
     probs : tensor of the batch shape, from 0 to 1
     logits : tensor of the batch shape, instead of `probs`
 
+    >>> import tensorlab
     >>> from tensorlab.distributions import Binomial
     >>> Binomial(10, tensorlab.tensor([0.0, 0.5])).mean
     tensor([0., 5.])
@@ -82,7 +89,7 @@ class Binomial(Distribution):
         """The shape of the parameter that was given."""
         return self._param.size()
 
-    def sample(self, sample_shape=torch.Size()):
+    def sample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
         with torch.no_grad():
             return torch.binomial(self.total_count.expand(shape), self.probs.expand(shape))
@@ -106,7 +113,9 @@ class Binomial(Distribution):
     def enumerate_support(self, expand=True):
         total_count = int(self.total_count.max())
         if not self.total_count.min() == total_count:
-            raise NotImplementedError("Binomial: enumerate_support needs one total_count for the whole batch")
+            raise NotImplementedError(
+                "Binomial: enumerate_support needs one total_count for the whole batch"
+            )
         values = torch.arange(1 + total_count, dtype=self._param.dtype, device=self._param.device)
         values = values.view((-1,) + (1,) * len(self._batch_shape))
         return values.expand((-1,) + self._batch_shape) if expand else values

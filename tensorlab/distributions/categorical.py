@@ -1,9 +1,16 @@
 """The categorical distribution."""
 
+import math
+
 import tensorlab as torch
 from tensorlab.distributions import constraints
 from tensorlab.distributions.distribution import Distribution
-from tensorlab.distributions.utils import check_one_of, lazy_property, logits_to_probs, probs_to_logits
+from tensorlab.distributions.utils import (
+    check_one_of,
+    lazy_property,
+    logits_to_probs,
+    probs_to_logits,
+)
 
 __all__ = ["Categorical"]
 
@@ -16,6 +23,7 @@ class Categorical(Distribution):
     probs : tensor (..., K), not negative; made to add up to 1
     logits : tensor (..., K), logarithms of probabilities up to a constant: instead of `probs`
 
+    >>> import tensorlab
     >>> from tensorlab.distributions import Categorical
     >>> Categorical(tensorlab.tensor([1.0, 3.0])).probs
     tensor([0.2500, 0.7500])
@@ -29,7 +37,9 @@ class Categorical(Distribution):
         check_one_of(self, probs, logits)
         name, value = ("logits", logits) if probs is None else ("probs", probs)
         if value.dim() < 1:
-            raise ValueError(f"{type(self).__name__}: {name} must have a dimension of events at least, but is a scalar")
+            raise ValueError(
+                f"{type(self).__name__}: {name} must have a dimension of events at least, but is a scalar"
+            )
         if probs is None:
             self.logits = logits - logits.logsumexp(-1, True)
         else:
@@ -67,7 +77,9 @@ class Categorical(Distribution):
 
     @property
     def mean(self):
-        return torch.full(self._extended_shape(), float("nan"), dtype=self.probs.dtype, device=self.probs.device)
+        return torch.full(
+            self._extended_shape(), float("nan"), dtype=self.probs.dtype, device=self.probs.device
+        )
 
     @property
     def mode(self):
@@ -77,10 +89,10 @@ class Categorical(Distribution):
     def variance(self):
         return self.mean
 
-    def sample(self, sample_shape=torch.Size()):
-        sample_shape = torch.Size(sample_shape)
-        probs = self.probs.reshape(-1, self._num_events)
-        drawn = torch.multinomial(probs.detach(), sample_shape.numel(), True)
+    def sample(self, sample_shape=()):
+        count = math.prod(sample_shape)
+        probs = self.probs.detach().reshape(-1, self._num_events)
+        drawn = torch.multinomial(probs, count, True)
         return drawn.T.reshape(self._extended_shape(sample_shape))
 
     def log_prob(self, value):
@@ -88,8 +100,9 @@ class Categorical(Distribution):
             self._validate_sample(value)
         value = value.long().unsqueeze(-1)
         logits = self.logits
-        shape = torch.broadcast_shapes(value.shape[:-1], logits.shape[:-1])
-        value, logits = value.expand(shape + (1,)), logits.expand(shape + logits.shape[-1:])
+        if value.shape[:-1] != self._batch_shape:
+            shape = torch.broadcast_shapes(value.shape[:-1], self._batch_shape)
+            value, logits = value.expand(shape + (1,)), logits.expand(shape + logits.shape[-1:])
         return logits.gather(-1, value).squeeze(-1)
 
     def entropy(self):

@@ -20,6 +20,7 @@ class Cauchy(Distribution):
     loc : number or tensor of the batch shape, the median
     scale : positive number or tensor of the batch shape, half the width at half the height
 
+    >>> import tensorlab
     >>> from tensorlab.distributions import Cauchy
     >>> Cauchy(0.0, 1.0).cdf(tensorlab.tensor(0.0))
     tensor(0.5000)
@@ -47,7 +48,7 @@ class Cauchy(Distribution):
     def variance(self):
         return torch.full_like(self.loc, math.inf)
 
-    def rsample(self, sample_shape=torch.Size()):
+    def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
         return self.loc + self.loc.new_empty(shape).cauchy_() * self.scale
 

@@ -30,7 +30,9 @@ class ConstraintRegistry:
         if isinstance(constraint, constraints.Constraint):
             constraint = type(constraint)
         if not isinstance(constraint, type) or not issubclass(constraint, constraints.Constraint):
-            raise TypeError(f"register takes a class of constraints or one of them, not {constraint!r}")
+            raise TypeError(
+                f"register takes a class of constraints or one of them, not {constraint!r}"
+            )
         self._registry[constraint] = factory
         return factory
 
@@ -91,7 +93,12 @@ def _to_less_than(constraint):
 def _to_interval(constraint):
     low, high = constraint.lower_bound, constraint.upper_bound
     sigmoid = transforms.SigmoidTransform()
-    if isinstance(low, numbers.Number) and low == 0 and isinstance(high, numbers.Number) and high == 1:
+    if (
+        isinstance(low, numbers.Number)
+        and low == 0
+        and isinstance(high, numbers.Number)
+        and high == 1
+    ):
         return sigmoid
     return transforms.ComposeTransform([sigmoid, transforms.AffineTransform(low, high - low)])
 
@@ -125,12 +132,16 @@ def _to_corr_cholesky(constraint):
 
 @biject_to.register(constraints.cat)
 def _biject_to_cat(constraint):
-    return transforms.CatTransform([biject_to(c) for c in constraint.cseq], constraint.dim, constraint.lengths)
+    return transforms.CatTransform(
+        [biject_to(c) for c in constraint.cseq], constraint.dim, constraint.lengths
+    )
 
 
 @transform_to.register(constraints.cat)
 def _transform_to_cat(constraint):
-    return transforms.CatTransform([transform_to(c) for c in constraint.cseq], constraint.dim, constraint.lengths)
+    return transforms.CatTransform(
+        [transform_to(c) for c in constraint.cseq], constraint.dim, constraint.lengths
+    )
 
 
 @biject_to.register(constraints.stack)

@@ -125,7 +125,9 @@ class _IndependentConstraint(Constraint):
 
     def __init__(self, base_constraint, reinterpreted_batch_ndims):
         if not isinstance(base_constraint, Constraint):
-            raise TypeError(f"base_constraint must be a Constraint, not {type(base_constraint).__name__}")
+            raise TypeError(
+                f"base_constraint must be a Constraint, not {type(base_constraint).__name__}"
+            )
         if not isinstance(reinterpreted_batch_ndims, int) or reinterpreted_batch_ndims < 0:
             raise ValueError(
                 f"reinterpreted_batch_ndims must be an int of at least 0, not {reinterpreted_batch_ndims!r}"
@@ -147,13 +149,17 @@ class _IndependentConstraint(Constraint):
         ndims = self.reinterpreted_batch_ndims
         if result.dim() < ndims:
             expected = self.base_constraint.event_dim + ndims
-            raise ValueError(f"expected at least {expected} dimensions, got {value.dim()}: {tuple(value.shape)}")
+            raise ValueError(
+                f"expected at least {expected} dimensions, got {value.dim()}: {tuple(value.shape)}"
+            )
         if ndims == 0:
             return result
         return result.reshape(result.shape[: result.dim() - ndims] + (-1,)).all(-1)
 
     def __repr__(self):
-        return f"{type(self).__name__[1:]}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
+        return (
+            f"{type(self).__name__[1:]}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
+        )
 
 
 class MixtureSameFamilyConstraint(Constraint):
@@ -166,7 +172,9 @@ class MixtureSameFamilyConstraint(Constraint):
 
     def __init__(self, base_constraint):
         if not isinstance(base_constraint, Constraint):
-            raise TypeError(f"base_constraint must be a Constraint, not {type(base_constraint).__name__}")
+            raise TypeError(
+                f"base_constraint must be a Constraint, not {type(base_constraint).__name__}"
+            )
         self.base_constraint = base_constraint
         super().__init__()
 
@@ -182,7 +190,9 @@ class MixtureSameFamilyConstraint(Constraint):
         event_dim = self.event_dim
         result = self.base_constraint.check(value.unsqueeze(-1 - event_dim))
         if value.dim() < event_dim:
-            raise ValueError(f"expected at least {event_dim} dimensions, got {value.dim()}: {tuple(value.shape)}")
+            raise ValueError(
+                f"expected at least {event_dim} dimensions, got {value.dim()}: {tuple(value.shape)}"
+            )
         return result.reshape(value.shape[: value.dim() - event_dim] + (-1,)).all(-1)
 
     def __repr__(self):
@@ -218,7 +228,8 @@ class _IntegerInterval(Constraint):
         self.lower_bound, self.upper_bound = lower_bound, upper_bound
 
     def check(self, value):
-        return (value % 1 == 0) & (self.lower_bound <= value) & (value <= self.upper_bound)
+        inside = (value >= self.lower_bound) & (value <= self.upper_bound)
+        return inside & (value % 1 == 0) if value.is_floating_point() else inside
 
 
 class _IntegerLessThan(Constraint):
@@ -251,7 +262,7 @@ class _Real(Constraint):
     """All real numbers: everything but NaN."""
 
     def check(self, value):
-        return value == value  # noqa: PLR0124, as only NaN differs from itself
+        return value == value
 
 
 class _GreaterThan(Constraint):
@@ -436,9 +447,13 @@ class _Cat(Constraint):
 
     def check(self, value):
         if not -value.dim() <= self.dim < value.dim():
-            raise ValueError(f"dim {self.dim} is out of range for a value of shape {tuple(value.shape)}")
+            raise ValueError(
+                f"dim {self.dim} is out of range for a value of shape {tuple(value.shape)}"
+            )
         parts = value.split(self.lengths, self.dim)
-        return torch.cat([c.check(part) for c, part in zip(self.cseq, parts, strict=True)], self.dim)
+        return torch.cat(
+            [c.check(part) for c, part in zip(self.cseq, parts, strict=True)], self.dim
+        )
 
 
 class _Stack(Constraint):
@@ -462,9 +477,13 @@ class _Stack(Constraint):
 
     def check(self, value):
         if not -value.dim() <= self.dim < value.dim():
-            raise ValueError(f"dim {self.dim} is out of range for a value of shape {tuple(value.shape)}")
+            raise ValueError(
+                f"dim {self.dim} is out of range for a value of shape {tuple(value.shape)}"
+            )
         slices = value.unbind(self.dim)
-        return torch.stack([c.check(part) for part, c in zip(slices, self.cseq, strict=True)], self.dim)
+        return torch.stack(
+            [c.check(part) for part, c in zip(slices, self.cseq, strict=True)], self.dim
+        )
 
 
 dependent = _Dependent()

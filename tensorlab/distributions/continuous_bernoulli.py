@@ -5,7 +5,15 @@ import math
 import tensorlab as torch
 from tensorlab.distributions import constraints
 from tensorlab.distributions.exp_family import ExponentialFamily
-from tensorlab.distributions.utils import are_numbers, broadcast_all, check_one_of, clamp_probs, lazy_property, logits_to_probs, probs_to_logits
+from tensorlab.distributions.utils import (
+    are_numbers,
+    broadcast_all,
+    check_one_of,
+    clamp_probs,
+    lazy_property,
+    logits_to_probs,
+    probs_to_logits,
+)
 
 __all__ = ["ContinuousBernoulli"]
 
@@ -43,9 +51,13 @@ class ContinuousBernoulli(ExponentialFamily):
         else:
             self.probs = value
             if validate_args is not None and not self.arg_constraints["probs"].check(value).all():
-                raise ValueError(f"ContinuousBernoulli: probs must lie between 0 and 1, but is {value}")
+                raise ValueError(
+                    f"ContinuousBernoulli: probs must lie between 0 and 1, but is {value}"
+                )
             self.probs = clamp_probs(value)
-        super().__init__(torch.Size() if are_numbers(given) else value.size(), validate_args=validate_args)
+        super().__init__(
+            torch.Size() if are_numbers(given) else value.size(), validate_args=validate_args
+        )
 
     @property
     def _param(self):
@@ -85,9 +97,13 @@ class ContinuousBernoulli(ExponentialFamily):
         below = torch.where(torch.le(p, 0.5), p, torch.zeros_like(p))
         above = torch.where(torch.ge(p, 0.5), p, torch.ones_like(p))
         numerator = torch.log(torch.abs(torch.log1p(-p) - torch.log(p)))
-        denominator = torch.where(torch.le(p, 0.5), torch.log1p(-2.0 * below), torch.log(2.0 * above - 1.0))
+        denominator = torch.where(
+            torch.le(p, 0.5), torch.log1p(-2.0 * below), torch.log(2.0 * above - 1.0)
+        )
         x = torch.pow(self.probs - 0.5, 2)
-        return torch.where(far, numerator - denominator, math.log(2.0) + (4.0 / 3.0 + 104.0 / 45.0 * x) * x)
+        return torch.where(
+            far, numerator - denominator, math.log(2.0) + (4.0 / 3.0 + 104.0 / 45.0 * x) * x
+        )
 
     @property
     def mean(self):
@@ -105,11 +121,13 @@ class ContinuousBernoulli(ExponentialFamily):
     def variance(self):
         far = self._is_far()
         p = self._far_probs(far)
-        variance = p * (p - 1.0) / torch.pow(1.0 - 2.0 * p, 2) + 1.0 / torch.pow(torch.log1p(-p) - torch.log(p), 2)
+        variance = p * (p - 1.0) / torch.pow(1.0 - 2.0 * p, 2) + 1.0 / torch.pow(
+            torch.log1p(-p) - torch.log(p), 2
+        )
         x = torch.pow(self.probs - 0.5, 2)
         return torch.where(far, variance, 1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * x) * x)
 
-    def rsample(self, sample_shape=torch.Size()):
+    def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
         return self.icdf(torch.rand(shape, dtype=self.probs.dtype, device=self.probs.device))
 
@@ -117,7 +135,9 @@ class ContinuousBernoulli(ExponentialFamily):
         if self._validate_args:
             self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
-        cross = torch.nn.functional.binary_cross_entropy_with_logits(logits, value, reduction="none")
+        cross = torch.nn.functional.binary_cross_entropy_with_logits(
+            logits, value, reduction="none"
+        )
         return -cross + self._log_normalizer_of_probs()
 
     def cdf(self, value):
@@ -149,4 +169,6 @@ class ContinuousBernoulli(ExponentialFamily):
         far = torch.max(torch.le(x, self._lims[0] - 0.5), torch.gt(x, self._lims[1] - 0.5))
         cut = torch.where(far, x, (self._lims[0] - 0.5) * torch.ones_like(x))
         normalizer = torch.log(torch.abs(torch.special.expm1(cut))) - torch.log(torch.abs(cut))
-        return torch.where(far, normalizer, 0.5 * x + torch.pow(x, 2) / 24.0 - torch.pow(x, 4) / 2880.0)
+        return torch.where(
+            far, normalizer, 0.5 * x + torch.pow(x, 2) / 24.0 - torch.pow(x, 4) / 2880.0
+        )

@@ -37,6 +37,7 @@ class Dirichlet(ExponentialFamily):
     ----------
     concentration : positive tensor (..., events), the exponents a
 
+    >>> import tensorlab
     >>> from tensorlab.distributions import Dirichlet
     >>> Dirichlet(tensorlab.tensor([1.0, 3.0])).mean
     tensor([0.2500, 0.7500])
@@ -49,7 +50,9 @@ class Dirichlet(ExponentialFamily):
 
     def __init__(self, concentration, validate_args=None):
         if concentration.dim() < 1:
-            raise ValueError("Dirichlet: concentration must have a dimension of events at least, but is a scalar")
+            raise ValueError(
+                "Dirichlet: concentration must have a dimension of events at least, but is a scalar"
+            )
         self.concentration = concentration
         shape = concentration.shape
         super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
@@ -61,7 +64,9 @@ class Dirichlet(ExponentialFamily):
         if self._validate_args:
             self._validate_sample(value)
         a = self.concentration
-        return torch.xlogy(a - 1.0, value).sum(-1) + torch.lgamma(a.sum(-1)) - torch.lgamma(a).sum(-1)
+        return (
+            torch.xlogy(a - 1.0, value).sum(-1) + torch.lgamma(a.sum(-1)) - torch.lgamma(a).sum(-1)
+        )
 
     @property
     def mean(self):
@@ -72,7 +77,9 @@ class Dirichlet(ExponentialFamily):
         above = (self.concentration - 1).clamp(min=0.0)
         mode = above / above.sum(-1, True)
         at_corner = (self.concentration < 1).all(dim=-1)
-        corner = torch.nn.functional.one_hot(self.concentration.argmax(-1), self.event_shape[-1]).to(mode)
+        corner = torch.nn.functional.one_hot(
+            self.concentration.argmax(-1), self.event_shape[-1]
+        ).to(mode)
         return torch.where(at_corner.unsqueeze(-1), corner, mode)
 
     @property

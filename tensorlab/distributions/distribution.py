@@ -70,7 +70,9 @@ class Distribution:
         for name, constraint in arg_constraints.items():
             if constraints.is_dependent(constraint):
                 continue
-            if name not in self.__dict__ and isinstance(getattr(type(self), name, None), lazy_property):
+            if name not in self.__dict__ and isinstance(
+                getattr(type(self), name, None), lazy_property
+            ):
                 continue  # computed of another parameter, which is checked
             value = getattr(self, name)
             valid = constraint.check(value)
@@ -88,7 +90,9 @@ class Distribution:
         NotImplementedError
             If a class defines `__init__`, but no `expand`.
         """
-        owner = next((c for c in type(self).__mro__ if c.__dict__.get("_expanded") is not None), None)
+        owner = next(
+            (c for c in type(self).__mro__ if c.__dict__.get("_expanded") is not None), None
+        )
         if owner is None:
             raise NotImplementedError(f"{type(self).__name__} doesn't define expand")
         new = self._get_checked_instance(owner, _instance)
@@ -141,12 +145,12 @@ class Distribution:
         """The standard deviation, the root of the variance."""
         return self.variance.sqrt()
 
-    def sample(self, sample_shape=torch.Size()):  # noqa: B008
+    def sample(self, sample_shape=()):
         """Draw `sample_shape` samples, without a gradient."""
         with torch.no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape=torch.Size()):  # noqa: B008
+    def rsample(self, sample_shape=()):
         """Draw `sample_shape` samples that are differentiable in the parameters."""
         raise NotImplementedError(
             f"{type(self).__name__} has no differentiable samples: use sample(), and log_prob in a score function "
@@ -187,11 +191,11 @@ class Distribution:
         """Return the exponential of the entropy."""
         return torch.exp(self.entropy())
 
-    def _extended_shape(self, sample_shape=torch.Size()):  # noqa: B008
+    def _extended_shape(self, sample_shape=()):
         """Return the shape of `sample_shape` samples."""
-        if type(sample_shape) is not torch.Size:
-            sample_shape = torch.Size(sample_shape)
-        return torch.Size(sample_shape + self._batch_shape + self._event_shape)
+        if not sample_shape:
+            return self._batch_shape + self._event_shape if self._event_shape else self._batch_shape
+        return torch.Size(sample_shape) + self._batch_shape + self._event_shape
 
     def _validate_sample(self, value):
         """Check that a value has a shape that fits, and lies in the support."""
@@ -218,7 +222,7 @@ class Distribution:
             )
 
     def _validate_shape(self, shape):
-        expected = self._batch_shape + self._event_shape
+        expected = self._extended_shape()
         if shape == expected:
             return
         given = tuple(shape)

@@ -47,10 +47,12 @@ class Gamma(ExponentialFamily):
     def variance(self):
         return self.concentration / self.rate.pow(2)
 
-    def rsample(self, sample_shape=torch.Size()):
+    def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
         value = torch._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
-        value.detach().clamp_(min=torch.finfo(value.dtype).tiny)  # in the graph's tensor: 0 has no logarithm
+        value.detach().clamp_(
+            min=torch.finfo(value.dtype).tiny
+        )  # in the graph's tensor: 0 has no logarithm
         return value
 
     def log_prob(self, value):

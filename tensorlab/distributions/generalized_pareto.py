@@ -26,7 +26,11 @@ class GeneralizedPareto(Distribution):
     tensor(2.)
     """
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
+    arg_constraints = {
+        "loc": constraints.real,
+        "scale": constraints.positive,
+        "concentration": constraints.real,
+    }
     has_rsample = True
     _expanded = {"loc": 0, "scale": 0, "concentration": 0}
 
@@ -41,7 +45,7 @@ class GeneralizedPareto(Distribution):
     def _z(self, x):
         return (x - self.loc) / self.scale
 
-    def rsample(self, sample_shape=torch.Size()):
+    def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
         return self.icdf(torch.rand(shape, dtype=self.loc.dtype, device=self.loc.device))
 
@@ -80,7 +84,9 @@ class GeneralizedPareto(Distribution):
     def mean(self):
         c = self.concentration
         safe = torch.where(c < 1, c, 0.5)
-        return torch.where(c < 1, self.loc + self.scale / (1 - safe), torch.full_like(c, float("inf")))
+        return torch.where(
+            c < 1, self.loc + self.scale / (1 - safe), torch.full_like(c, float("inf"))
+        )
 
     @property
     def mode(self):

@@ -3,7 +3,14 @@
 import tensorlab as torch
 from tensorlab.distributions import constraints
 from tensorlab.distributions.distribution import Distribution, invalid
-from tensorlab.distributions.utils import are_numbers, broadcast_all, check_one_of, lazy_property, logits_to_probs, probs_to_logits
+from tensorlab.distributions.utils import (
+    are_numbers,
+    broadcast_all,
+    check_one_of,
+    lazy_property,
+    logits_to_probs,
+    probs_to_logits,
+)
 
 __all__ = ["Geometric"]
 
@@ -35,7 +42,9 @@ class Geometric(Distribution):
             self.logits = value
         else:
             self.probs = value
-        super().__init__(torch.Size() if are_numbers(given) else value.size(), validate_args=validate_args)
+        super().__init__(
+            torch.Size() if are_numbers(given) else value.size(), validate_args=validate_args
+        )
         if self._validate_args and probs is not None and not (value > 0).all():
             raise ValueError(
                 f"Geometric: the parameter probs of shape {tuple(value.shape)} must be above 0, but "
@@ -64,7 +73,7 @@ class Geometric(Distribution):
         """The probabilities, from 0 to 1."""
         return logits_to_probs(self.logits, is_binary=True)
 
-    def sample(self, sample_shape=torch.Size()):
+    def sample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
         with torch.no_grad():
             u = self.probs.new_empty(shape).uniform_(torch.finfo(self.probs.dtype).tiny, 1)
@@ -79,5 +88,7 @@ class Geometric(Distribution):
         return value * failures + self.probs.log()
 
     def entropy(self):
-        entropy = torch.nn.functional.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+        entropy = torch.nn.functional.binary_cross_entropy_with_logits(
+            self.logits, self.probs, reduction="none"
+        )
         return entropy / self.probs

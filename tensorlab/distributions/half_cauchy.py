@@ -18,6 +18,7 @@ class HalfCauchy(TransformedDistribution):
     ----------
     scale : positive number or tensor of the batch shape, of the Cauchy distribution: the median
 
+    >>> import tensorlab
     >>> from tensorlab.distributions import HalfCauchy
     >>> HalfCauchy(2.0).cdf(tensorlab.tensor(2.0))
     tensor(0.5000)

@@ -16,9 +16,10 @@ class Independent(Distribution):
     base_distribution : Distribution
     reinterpreted_batch_ndims : int, how many batch dimensions become dimensions of the event
 
+    >>> import tensorlab
     >>> from tensorlab.distributions import Independent, Normal
     >>> Independent(Normal(tensorlab.zeros(3, 2), 1.0), 1).event_shape
-    torch.Size([2])
+    tensorlab.Size([2])
     """
 
     arg_constraints: dict = {}
@@ -39,7 +40,9 @@ class Independent(Distribution):
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(Independent, _instance)
         batch_shape = torch.Size(batch_shape)
-        new.base_dist = self.base_dist.expand(batch_shape + self.event_shape[: self.reinterpreted_batch_ndims])
+        new.base_dist = self.base_dist.expand(
+            batch_shape + self.event_shape[: self.reinterpreted_batch_ndims]
+        )
         new.reinterpreted_batch_ndims = self.reinterpreted_batch_ndims
         super(Independent, new).__init__(batch_shape, self.event_shape, validate_args=False)
         new._validate_args = self._validate_args
@@ -71,10 +74,10 @@ class Independent(Distribution):
     def variance(self):
         return self.base_dist.variance
 
-    def sample(self, sample_shape=torch.Size()):
+    def sample(self, sample_shape=()):
         return self.base_dist.sample(sample_shape)
 
-    def rsample(self, sample_shape=torch.Size()):
+    def rsample(self, sample_shape=()):
         return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value):
@@ -85,7 +88,9 @@ class Independent(Distribution):
 
     def enumerate_support(self, expand=True):
         if self.reinterpreted_batch_ndims > 0:
-            raise NotImplementedError("Independent: the values of several independent numbers aren't listed")
+            raise NotImplementedError(
+                "Independent: the values of several independent numbers aren't listed"
+            )
         return self.base_dist.enumerate_support(expand=expand)
 
     def __repr__(self):

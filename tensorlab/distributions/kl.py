@@ -39,7 +39,9 @@ def register_kl(type_p, type_q):
     """
     for name, given in (("type_p", type_p), ("type_q", type_q)):
         if not isinstance(given, type) or not issubclass(given, Distribution):
-            raise TypeError(f"register_kl takes subclasses of Distribution, but {name} is {given!r}")
+            raise TypeError(
+                f"register_kl takes subclasses of Distribution, but {name} is {given!r}"
+            )
 
     def decorator(function):
         _KL_REGISTRY[type_p, type_q] = function
@@ -56,7 +58,9 @@ def distance(cls, ancestor):
 
 def _dispatch_kl(type_p, type_q):
     """Return the function of the closest registered pair, or NotImplemented."""
-    matches = [pair for pair in _KL_REGISTRY if issubclass(type_p, pair[0]) and issubclass(type_q, pair[1])]
+    matches = [
+        pair for pair in _KL_REGISTRY if issubclass(type_p, pair[0]) and issubclass(type_q, pair[1])
+    ]
     if not matches:
         return NotImplemented
     left = min(matches, key=lambda pair: (distance(type_p, pair[0]), distance(type_q, pair[1])))
@@ -103,5 +107,3 @@ def kl_divergence(p, q):
 def infinity(x):
     """Return infinity in the shape of a parameter: of a p that draws what q never does."""
     return torch.full_like(x, float("inf"))
-
-

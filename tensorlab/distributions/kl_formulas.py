@@ -61,7 +61,9 @@ def _beta(p, q):
 @register_kl(Binomial, Binomial)
 def _binomial(p, q):
     if (p.total_count < q.total_count).any():
-        raise NotImplementedError("KL of two Binomial distributions where q has more trials than p has no formula")
+        raise NotImplementedError(
+            "KL of two Binomial distributions where q has more trials than p has no formula"
+        )
     kl = p.total_count * (p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p())
     return torch.where(p.total_count > q.total_count, infinity(kl), kl)
 
@@ -174,7 +176,9 @@ def _poisson(p, q):
 @register_kl(TransformedDistribution, TransformedDistribution)
 def _transformed(p, q):
     if p.transforms != q.transforms:
-        raise NotImplementedError("KL of two transformed distributions needs the same transforms in both")
+        raise NotImplementedError(
+            "KL of two transformed distributions needs the same transforms in both"
+        )
     if p.event_shape != q.event_shape:
         raise NotImplementedError(
             f"KL needs one event shape, got {tuple(p.event_shape)} and {tuple(q.event_shape)}"
@@ -239,7 +243,9 @@ def to_low_rank(p, q, p_log_det, p_factor, p_diag):
     apart = _mahalanobis(factor, diag, q.loc - p.loc, q._capacitance_tril)
     scaled = factor.mT / diag.unsqueeze(-2)
     a = torch.linalg.solve_triangular(q._capacitance_tril, scaled, upper=False)
-    trace = (p_factor.pow(2) / diag.unsqueeze(-1)).sum([-2, -1]) - (a @ p_factor).pow(2).sum([-2, -1])
+    trace = (p_factor.pow(2) / diag.unsqueeze(-1)).sum([-2, -1]) - (a @ p_factor).pow(2).sum(
+        [-2, -1]
+    )
     if p_diag is not None:
         trace = trace + (p_diag / diag).sum(-1) - (a.pow(2) * p_diag.unsqueeze(-2)).sum([-2, -1])
     return 0.5 * (low_rank_log_det(q) - p_log_det + trace + apart - p.event_shape[0])
@@ -247,7 +253,9 @@ def to_low_rank(p, q, p_log_det, p_factor, p_diag):
 
 @register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
 def _low_rank(p, q):
-    return to_low_rank(p, q, low_rank_log_det(p), p._unbroadcasted_cov_factor, p._unbroadcasted_cov_diag)
+    return to_low_rank(
+        p, q, low_rank_log_det(p), p._unbroadcasted_cov_factor, p._unbroadcasted_cov_diag
+    )
 
 
 @register_kl(MultivariateNormal, LowRankMultivariateNormal)
@@ -363,7 +371,9 @@ def mean_log_uniform(p):
 
 @register_kl(Uniform, Gamma)
 def _uniform_gamma(p, q):
-    return torch.where(p.low < q.support.lower_bound, float("inf"), to_gamma(p, q, mean_log_uniform(p)))
+    return torch.where(
+        p.low < q.support.lower_bound, float("inf"), to_gamma(p, q, mean_log_uniform(p))
+    )
 
 
 @register_kl(Uniform, Pareto)
@@ -420,7 +430,9 @@ def _exponential_gumbel(p, q):
 @register_kl(Gamma, Gumbel)
 def _gamma_gumbel(p, q):
     scaled = p.rate * q.scale
-    return to_gumbel(p, q, torch.exp(q.loc / q.scale) * (1 + scaled.reciprocal()).pow(-p.concentration))
+    return to_gumbel(
+        p, q, torch.exp(q.loc / q.scale) * (1 + scaled.reciprocal()).pow(-p.concentration)
+    )
 
 
 @register_kl(Normal, Gumbel)

@@ -31,7 +31,10 @@ class Kumaraswamy(TransformedDistribution):
     tensor(0.5000)
     """
 
-    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    arg_constraints = {
+        "concentration1": constraints.positive,
+        "concentration0": constraints.positive,
+    }
     support = constraints.unit_interval
     has_rsample = True
 

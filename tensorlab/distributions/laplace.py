@@ -51,7 +51,7 @@ class Laplace(Distribution):
     def stddev(self):
         return math.sqrt(2) * self.scale
 
-    def rsample(self, sample_shape=torch.Size()):
+    def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
         u = self.loc.new_empty(shape).uniform_(torch.finfo(self.loc.dtype).eps - 1, 1)
         return self.loc - self.scale * u.sign() * torch.log1p(-u.abs())

@@ -24,7 +24,7 @@ class LKJCholesky(Distribution):
 
     >>> from tensorlab.distributions import LKJCholesky
     >>> LKJCholesky(3, 0.5).event_shape
-    torch.Size([3, 3])
+    tensorlab.Size([3, 3])
     """
 
     arg_constraints = {"concentration": constraints.positive}
@@ -37,7 +37,9 @@ class LKJCholesky(Distribution):
         (self.concentration,) = broadcast_all(concentration)
         # Row k of the factor has the squared length y beside the diagonal, a beta number.
         first = self.concentration + 0.5 * (self.dim - 2)
-        offset = torch.arange(self.dim - 1, dtype=self.concentration.dtype, device=self.concentration.device)
+        offset = torch.arange(
+            self.dim - 1, dtype=self.concentration.dtype, device=self.concentration.device
+        )
         offset = torch.cat([offset.new_zeros((1,)), offset])
         self._beta = Beta(offset + 0.5, first.unsqueeze(-1) - 0.5 * offset)
         super().__init__(self.concentration.size(), torch.Size((dim, dim)), validate_args)
@@ -52,9 +54,11 @@ class LKJCholesky(Distribution):
         new._validate_args = self._validate_args
         return new
 
-    def sample(self, sample_shape=torch.Size()):
+    def sample(self, sample_shape=()):
         y = self._beta.sample(sample_shape).unsqueeze(-1)
-        normal = torch.randn(self._extended_shape(sample_shape), dtype=y.dtype, device=y.device).tril(-1)
+        normal = torch.randn(
+            self._extended_shape(sample_shape), dtype=y.dtype, device=y.device
+        ).tril(-1)
         direction = normal / normal.norm(dim=-1, keepdim=True)
         direction[..., 0, :].fill_(0.0)
         w = torch.sqrt(y) * direction
@@ -71,5 +75,7 @@ class LKJCholesky(Distribution):
         density = torch.sum(order * diagonal.log(), dim=-1)
         n = self.dim - 1
         alpha = self.concentration + 0.5 * n
-        normalizer = torch.mvlgamma(alpha - 0.5, n) - torch.lgamma(alpha) * n + 0.5 * n * math.log(math.pi)
+        normalizer = (
+            torch.mvlgamma(alpha - 0.5, n) - torch.lgamma(alpha) * n + 0.5 * n * math.log(math.pi)
+        )
         return density - normalizer

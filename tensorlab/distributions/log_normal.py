@@ -1,6 +1,5 @@
 """The log-normal distribution."""
 
-import tensorlab as torch
 from tensorlab.distributions import constraints
 from tensorlab.distributions.normal import Normal
 from tensorlab.distributions.transformed_distribution import TransformedDistribution

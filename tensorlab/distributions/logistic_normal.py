@@ -18,9 +18,10 @@ class LogisticNormal(TransformedDistribution):
     loc : tensor (..., n), the means of the normal numbers
     scale : positive tensor (..., n), their standard deviations
 
+    >>> import tensorlab
     >>> from tensorlab.distributions import LogisticNormal
     >>> LogisticNormal(tensorlab.zeros(2), tensorlab.ones(2)).event_shape
-    torch.Size([3])
+    tensorlab.Size([3])
     """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}

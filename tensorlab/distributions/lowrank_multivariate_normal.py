@@ -40,6 +40,7 @@ class LowRankMultivariateNormal(Distribution):
     cov_factor : tensor (..., n, rank), W
     cov_diag : positive tensor (..., n), the diagonal of D
 
+    >>> import tensorlab
     >>> from tensorlab.distributions import LowRankMultivariateNormal
     >>> LowRankMultivariateNormal(tensorlab.zeros(2), tensorlab.ones(2, 1), tensorlab.ones(2)).covariance_matrix
     tensor([[2., 1.],
@@ -56,16 +57,22 @@ class LowRankMultivariateNormal(Distribution):
 
     def __init__(self, loc, cov_factor, cov_diag, validate_args=None):
         if loc.dim() < 1:
-            raise ValueError("LowRankMultivariateNormal: loc must have one dimension at least, but is a scalar")
+            raise ValueError(
+                "LowRankMultivariateNormal: loc must have one dimension at least, but is a scalar"
+            )
         event_shape = loc.shape[-1:]
         if cov_factor.dim() < 2 or cov_factor.shape[-2:-1] != event_shape:
             raise ValueError(
                 f"cov_factor must have the shape (..., {event_shape[0]}, rank), got {tuple(cov_factor.shape)}"
             )
         if cov_diag.shape[-1:] != event_shape:
-            raise ValueError(f"cov_diag must have the shape (..., {event_shape[0]}), got {tuple(cov_diag.shape)}")
+            raise ValueError(
+                f"cov_diag must have the shape (..., {event_shape[0]}), got {tuple(cov_diag.shape)}"
+            )
         try:
-            batch_shape = torch.broadcast_shapes(loc.shape[:-1], cov_factor.shape[:-2], cov_diag.shape[:-1])
+            batch_shape = torch.broadcast_shapes(
+                loc.shape[:-1], cov_factor.shape[:-2], cov_diag.shape[:-1]
+            )
         except RuntimeError as error:
             raise ValueError(
                 f"the batch shapes of loc {tuple(loc.shape)}, cov_factor {tuple(cov_factor.shape)} and cov_diag "
@@ -88,7 +95,9 @@ class LowRankMultivariateNormal(Distribution):
         new._unbroadcasted_cov_factor = self._unbroadcasted_cov_factor
         new._unbroadcasted_cov_diag = self._unbroadcasted_cov_diag
         new._capacitance_tril = self._capacitance_tril
-        super(LowRankMultivariateNormal, new).__init__(batch_shape, self.event_shape, validate_args=False)
+        super(LowRankMultivariateNormal, new).__init__(
+            batch_shape, self.event_shape, validate_args=False
+        )
         new._validate_args = self._validate_args
         return new
 
@@ -131,7 +140,7 @@ class LowRankMultivariateNormal(Distribution):
         matrix = torch.diag_embed(diag.reciprocal()) - a.mT @ a
         return matrix.expand(self._batch_shape + self._event_shape + self._event_shape)
 
-    def rsample(self, sample_shape=torch.Size()):
+    def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
         of_factors = shape[:-1] + self.cov_factor.shape[-1:]
         eps_w = _standard_normal(of_factors, dtype=self.loc.dtype, device=self.loc.device)

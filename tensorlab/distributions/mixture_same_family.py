@@ -17,6 +17,7 @@ class MixtureSameFamily(Distribution):
     mixture_distribution : Categorical, of the index of the component
     component_distribution : Distribution, whose last batch dimension counts the components
 
+    >>> import tensorlab
     >>> from tensorlab.distributions import Categorical, MixtureSameFamily, Normal
     >>> loc = tensorlab.tensor([0.0, 4.0])
     >>> MixtureSameFamily(Categorical(tensorlab.tensor([1.0, 3.0])), Normal(loc, 1.0)).mean
@@ -47,7 +48,9 @@ class MixtureSameFamily(Distribution):
                 )
         count, components = mixture_distribution.logits.shape[-1], component_batch[-1]
         if count != components:
-            raise ValueError(f"the mixture has {count} categories, but there are {components} components")
+            raise ValueError(
+                f"the mixture has {count} categories, but there are {components} components"
+            )
         self._num_component = components
         event_shape = component_distribution.event_shape
         self._event_ndims = len(event_shape)
@@ -56,7 +59,9 @@ class MixtureSameFamily(Distribution):
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(MixtureSameFamily, _instance)
         batch_shape = torch.Size(batch_shape)
-        new._component_distribution = self._component_distribution.expand(batch_shape + (self._num_component,))
+        new._component_distribution = self._component_distribution.expand(
+            batch_shape + (self._num_component,)
+        )
         new._mixture_distribution = self._mixture_distribution.expand(batch_shape)
         new._num_component = self._num_component
         new._event_ndims = self._event_ndims
@@ -84,7 +89,9 @@ class MixtureSameFamily(Distribution):
 
     @property
     def mean(self):
-        return torch.sum(self._weights() * self._component_distribution.mean, dim=-1 - self._event_ndims)
+        return torch.sum(
+            self._weights() * self._component_distribution.mean, dim=-1 - self._event_ndims
+        )
 
     @property
     def variance(self):
@@ -101,9 +108,11 @@ class MixtureSameFamily(Distribution):
         if self._validate_args:
             self._validate_sample(x)
         log_prob = self._component_distribution.log_prob(self._pad(x))
-        return torch.logsumexp(log_prob + torch.log_softmax(self._mixture_distribution.logits, dim=-1), dim=-1)
+        return torch.logsumexp(
+            log_prob + torch.log_softmax(self._mixture_distribution.logits, dim=-1), dim=-1
+        )
 
-    def sample(self, sample_shape=torch.Size()):
+    def sample(self, sample_shape=()):
         with torch.no_grad():
             sample_shape = torch.Size(sample_shape)
             dim = len(sample_shape) + len(self._batch_shape)
@@ -118,4 +127,6 @@ class MixtureSameFamily(Distribution):
         return x.unsqueeze(-1 - self._event_ndims)
 
     def __repr__(self):
-        return f"MixtureSameFamily(\n  {self.mixture_distribution},\n  {self.component_distribution})"
+        return (
+            f"MixtureSameFamily(\n  {self.mixture_distribution},\n  {self.component_distribution})"
+        )

@@ -21,6 +21,7 @@ class Multinomial(Distribution):
     probs : tensor (..., K), not negative; made to add up to 1
     logits : tensor (..., K), instead of `probs`
 
+    >>> import tensorlab
     >>> from tensorlab.distributions import Multinomial
     >>> Multinomial(8, tensorlab.tensor([1.0, 3.0])).mean
     tensor([2., 6.])
@@ -37,7 +38,9 @@ class Multinomial(Distribution):
         self._categorical = Categorical(probs=probs, logits=logits)
         self._binomial = Binomial(total_count=total_count, probs=self.probs)
         batch_shape = self._categorical.batch_shape
-        super().__init__(batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args)
+        super().__init__(
+            batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args
+        )
 
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(Multinomial, _instance)
@@ -77,7 +80,7 @@ class Multinomial(Distribution):
     def variance(self):
         return self.total_count * self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape=torch.Size()):
+    def sample(self, sample_shape=()):
         sample_shape = torch.Size(sample_shape)
         draws = self._categorical.sample(torch.Size((self.total_count,)) + sample_shape)
         draws = draws.movedim(0, -1)

@@ -33,7 +33,9 @@ def one_matrix(distribution, matrices):
     given = {name: matrix for name, matrix in matrices.items() if matrix is not None}
     if len(given) != 1:
         shown = " and ".join(given) or "none"
-        raise ValueError(f"{type(distribution).__name__} takes one of {', '.join(matrices)}, but {shown} was given")
+        raise ValueError(
+            f"{type(distribution).__name__} takes one of {', '.join(matrices)}, but {shown} was given"
+        )
     ((name, matrix),) = given.items()
     if matrix.dim() < 2:
         raise ValueError(
@@ -46,7 +48,11 @@ def factor_of(name, matrix):
     """Return the Cholesky factor of the covariance that the matrix of this name stands for."""
     if name == "scale_tril":
         return matrix
-    return torch.linalg.cholesky(matrix) if name == "covariance_matrix" else _precision_to_scale_tril(matrix)
+    return (
+        torch.linalg.cholesky(matrix)
+        if name == "covariance_matrix"
+        else _precision_to_scale_tril(matrix)
+    )
 
 
 class MultivariateNormal(Distribution):
@@ -61,6 +67,7 @@ class MultivariateNormal(Distribution):
     precision_matrix : tensor (..., n, n), its inverse: instead of it
     scale_tril : tensor (..., n, n), its Cholesky factor: instead of it; the cheapest of the three
 
+    >>> import tensorlab
     >>> from tensorlab.distributions import MultivariateNormal
     >>> MultivariateNormal(tensorlab.zeros(2), 4 * tensorlab.eye(2)).stddev
     tensor([2., 2.])
@@ -76,10 +83,17 @@ class MultivariateNormal(Distribution):
     has_rsample = True
 
     def __init__(
-        self, loc, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None
+        self,
+        loc,
+        covariance_matrix=None,
+        precision_matrix=None,
+        scale_tril=None,
+        validate_args=None,
     ):
         if loc.dim() < 1:
-            raise ValueError("MultivariateNormal: loc must have one dimension at least, but is a scalar")
+            raise ValueError(
+                "MultivariateNormal: loc must have one dimension at least, but is a scalar"
+            )
         matrices = {
             "covariance_matrix": covariance_matrix,
             "precision_matrix": precision_matrix,
@@ -99,7 +113,11 @@ class MultivariateNormal(Distribution):
         new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
         for name in ("covariance_matrix", "scale_tril", "precision_matrix"):
             if name in self.__dict__:
-                setattr(new, name, self.__dict__[name].expand(batch_shape + self.event_shape + self.event_shape))
+                setattr(
+                    new,
+                    name,
+                    self.__dict__[name].expand(batch_shape + self.event_shape + self.event_shape),
+                )
         super(MultivariateNormal, new).__init__(batch_shape, self.event_shape, validate_args=False)
         new._validate_args = self._validate_args
         return new
@@ -107,18 +125,24 @@ class MultivariateNormal(Distribution):
     @lazy_property
     def scale_tril(self):
         """The Cholesky factor of the covariance matrix."""
-        return self._unbroadcasted_scale_tril.expand(self._batch_shape + self._event_shape + self._event_shape)
+        return self._unbroadcasted_scale_tril.expand(
+            self._batch_shape + self._event_shape + self._event_shape
+        )
 
     @lazy_property
     def covariance_matrix(self):
         """The covariance matrix."""
         factor = self._unbroadcasted_scale_tril
-        return (factor @ factor.mT).expand(self._batch_shape + self._event_shape + self._event_shape)
+        return (factor @ factor.mT).expand(
+            self._batch_shape + self._event_shape + self._event_shape
+        )
 
     @lazy_property
     def precision_matrix(self):
         """The inverse of the covariance matrix."""
-        return torch.cholesky_inverse(self._unbroadcasted_scale_tril).expand(self._batch_shape + self._event_shape + self._event_shape)
+        return torch.cholesky_inverse(self._unbroadcasted_scale_tril).expand(
+            self._batch_shape + self._event_shape + self._event_shape
+        )
 
     @property
     def mean(self):
@@ -130,9 +154,13 @@ class MultivariateNormal(Distribution):
 
     @property
     def variance(self):
-        return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._batch_shape + self._event_shape)
+        return (
+            self._unbroadcasted_scale_tril.pow(2)
+            .sum(-1)
+            .expand(self._batch_shape + self._event_shape)
+        )
 
-    def rsample(self, sample_shape=torch.Size()):
+    def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
         eps = _standard_normal(shape, dtype=self.loc.dtype, device=self.loc.device)
         return self.loc + _batch_mv(self._unbroadcasted_scale_tril, eps)
@@ -141,7 +169,9 @@ class MultivariateNormal(Distribution):
         if self._validate_args:
             self._validate_sample(value)
         distance = _batch_mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
-        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - self._half_log_det()
+        return (
+            -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - self._half_log_det()
+        )
 
     def _half_log_det(self):
         return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)

@@ -4,7 +4,13 @@ import tensorlab as torch
 from tensorlab.distributions import constraints
 from tensorlab.distributions.distribution import Distribution
 from tensorlab.distributions.gamma import Gamma
-from tensorlab.distributions.utils import broadcast_all, check_one_of, lazy_property, logits_to_probs, probs_to_logits
+from tensorlab.distributions.utils import (
+    broadcast_all,
+    check_one_of,
+    lazy_property,
+    logits_to_probs,
+    probs_to_logits,
+)
 
 __all__ = ["NegativeBinomial"]
 
@@ -21,6 +27,7 @@ class NegativeBinomial(Distribution):
     probs : tensor of the batch shape, from 0 to below 1: of a success
     logits : tensor of the batch shape, instead of `probs`
 
+    >>> import tensorlab
     >>> from tensorlab.distributions import NegativeBinomial
     >>> NegativeBinomial(3, tensorlab.tensor(0.5)).mean
     tensor(3.)
@@ -79,7 +86,7 @@ class NegativeBinomial(Distribution):
     def _gamma(self):
         return Gamma(self.total_count, torch.exp(-self.logits), validate_args=False)
 
-    def sample(self, sample_shape=torch.Size()):
+    def sample(self, sample_shape=()):
         with torch.no_grad():
             return torch.poisson(self._gamma.sample(sample_shape))
 
@@ -87,7 +94,9 @@ class NegativeBinomial(Distribution):
         if self._validate_args:
             self._validate_sample(value)
         n = self.total_count
-        plain = n * torch.nn.functional.logsigmoid(-self.logits) + value * torch.nn.functional.logsigmoid(self.logits)
+        plain = n * torch.nn.functional.logsigmoid(
+            -self.logits
+        ) + value * torch.nn.functional.logsigmoid(self.logits)
         ways = -torch.lgamma(n + value) + torch.lgamma(1.0 + value) + torch.lgamma(n)
         # A count of 0 is sure to give 0: lgamma(0) would be infinite on both sides.
         return plain - ways.masked_fill(n + value == 0.0, 0.0)

@@ -22,6 +22,7 @@ class Normal(ExponentialFamily):
     loc : number or tensor of the batch shape, the mean
     scale : positive number or tensor of the batch shape, the standard deviation
 
+    >>> import tensorlab
     >>> from tensorlab.distributions import Normal
     >>> Normal(1.0, 2.0).icdf(tensorlab.tensor(0.5))
     tensor(1.)
@@ -54,12 +55,15 @@ class Normal(ExponentialFamily):
     def variance(self):
         return self.stddev.pow(2)
 
-    def sample(self, sample_shape=torch.Size()):
+    def sample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
         with torch.no_grad():
-            return torch.normal(self.loc.expand(shape), self.scale.expand(shape))
+            standard = _standard_normal(shape, self.loc.dtype, self.loc.device)
+            return standard.mul_(self.scale).add_(
+                self.loc
+            )  # faster than torch.normal, and the same
 
-    def rsample(self, sample_shape=torch.Size()):
+    def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
         return self.loc + _standard_normal(shape, self.loc.dtype, self.loc.device) * self.scale
 

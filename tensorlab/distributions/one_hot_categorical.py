@@ -16,6 +16,7 @@ class OneHotCategorical(Distribution):
     probs : tensor (..., K), not negative; made to add up to 1
     logits : tensor (..., K), instead of `probs`
 
+    >>> import tensorlab
     >>> from tensorlab.distributions import OneHotCategorical
     >>> OneHotCategorical(tensorlab.tensor([0.0, 1.0])).sample()
     tensor([0., 1.])
@@ -60,13 +61,15 @@ class OneHotCategorical(Distribution):
 
     @property
     def mode(self):
-        return torch.nn.functional.one_hot(self.probs.argmax(-1), self.event_shape[-1]).to(self.probs)
+        return torch.nn.functional.one_hot(self.probs.argmax(-1), self.event_shape[-1]).to(
+            self.probs
+        )
 
     @property
     def variance(self):
         return self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape=torch.Size()):
+    def sample(self, sample_shape=()):
         indices = self._categorical.sample(torch.Size(sample_shape))
         return torch.nn.functional.one_hot(indices, self.event_shape[-1]).to(self.probs.dtype)
 
@@ -90,6 +93,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
     Source: Bengio, Leonard and Courville, Estimating or propagating gradients through stochastic neurons, 2013.
 
+    >>> import tensorlab
     >>> from tensorlab.distributions import OneHotCategoricalStraightThrough
     >>> OneHotCategoricalStraightThrough(tensorlab.tensor([0.0, 1.0])).rsample()
     tensor([0., 1.])
@@ -97,7 +101,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
     has_rsample = True
 
-    def rsample(self, sample_shape=torch.Size()):
+    def rsample(self, sample_shape=()):
         samples = self.sample(sample_shape)
         probs = self._categorical.probs
         return samples + (probs - probs.detach())

@@ -1,6 +1,5 @@
 """The Pareto distribution."""
 
-import tensorlab as torch
 from tensorlab.distributions import constraints
 from tensorlab.distributions.exponential import Exponential
 from tensorlab.distributions.transformed_distribution import TransformedDistribution

@@ -43,7 +43,7 @@ class Poisson(ExponentialFamily):
     def variance(self):
         return self.rate
 
-    def sample(self, sample_shape=torch.Size()):
+    def sample(self, sample_shape=()):
         with torch.no_grad():
             return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 

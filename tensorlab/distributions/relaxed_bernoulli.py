@@ -5,7 +5,15 @@ from tensorlab.distributions import constraints
 from tensorlab.distributions.distribution import Distribution
 from tensorlab.distributions.transformed_distribution import TransformedDistribution
 from tensorlab.distributions.transforms import SigmoidTransform
-from tensorlab.distributions.utils import are_numbers, broadcast_all, check_one_of, clamp_probs, lazy_property, logits_to_probs, probs_to_logits
+from tensorlab.distributions.utils import (
+    are_numbers,
+    broadcast_all,
+    check_one_of,
+    clamp_probs,
+    lazy_property,
+    logits_to_probs,
+    probs_to_logits,
+)
 
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
@@ -21,6 +29,7 @@ class LogitRelaxedBernoulli(Distribution):
     probs : number or tensor of the batch shape, from 0 to 1
     logits : number or tensor of the batch shape, instead of `probs`
 
+    >>> import tensorlab
     >>> from tensorlab.distributions.relaxed_bernoulli import LogitRelaxedBernoulli
     >>> LogitRelaxedBernoulli(tensorlab.tensor(1.0), 0.5).log_prob(tensorlab.tensor(0.0)).exp()
     tensor(0.2500)
@@ -39,7 +48,9 @@ class LogitRelaxedBernoulli(Distribution):
             self.logits = value
         else:
             self.probs = value
-        super().__init__(torch.Size() if are_numbers(given) else value.size(), validate_args=validate_args)
+        super().__init__(
+            torch.Size() if are_numbers(given) else value.size(), validate_args=validate_args
+        )
 
     @property
     def _param(self):
@@ -65,7 +76,7 @@ class LogitRelaxedBernoulli(Distribution):
         """The shape of the parameter that was given."""
         return self._param.size()
 
-    def rsample(self, sample_shape=torch.Size()):
+    def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
         probs = clamp_probs(self.probs.expand(shape))
         u = clamp_probs(torch.rand(shape, dtype=probs.dtype, device=probs.device))
@@ -90,6 +101,7 @@ class RelaxedBernoulli(TransformedDistribution):
     probs : number or tensor of the batch shape, from 0 to 1
     logits : number or tensor of the batch shape, instead of `probs`
 
+    >>> import tensorlab
     >>> from tensorlab.distributions import RelaxedBernoulli
     >>> RelaxedBernoulli(tensorlab.tensor(2.0), tensorlab.tensor([0.1, 0.9])).probs
     tensor([0.1000, 0.9000])

@@ -22,9 +22,10 @@ class ExpRelaxedCategorical(Distribution):
     probs : tensor (..., K), not negative; made to add up to 1
     logits : tensor (..., K), instead of `probs`
 
+    >>> import tensorlab
     >>> from tensorlab.distributions.relaxed_categorical import ExpRelaxedCategorical
     >>> ExpRelaxedCategorical(tensorlab.tensor(1.0), tensorlab.ones(3)).event_shape
-    torch.Size([3])
+    tensorlab.Size([3])
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -42,7 +43,9 @@ class ExpRelaxedCategorical(Distribution):
         batch_shape = torch.Size(batch_shape)
         new.temperature = self.temperature
         new._categorical = self._categorical.expand(batch_shape)
-        super(ExpRelaxedCategorical, new).__init__(batch_shape, self.event_shape, validate_args=False)
+        super(ExpRelaxedCategorical, new).__init__(
+            batch_shape, self.event_shape, validate_args=False
+        )
         new._validate_args = self._validate_args
         return new
 
@@ -58,7 +61,7 @@ class ExpRelaxedCategorical(Distribution):
     def probs(self):
         return self._categorical.probs
 
-    def rsample(self, sample_shape=torch.Size()):
+    def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
         u = clamp_probs(torch.rand(shape, dtype=self.logits.dtype, device=self.logits.device))
         gumbels = -((-(u.log())).log())
@@ -70,7 +73,9 @@ class ExpRelaxedCategorical(Distribution):
         if self._validate_args:
             self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
-        constant = torch.full_like(self.temperature, float(k)).lgamma() - self.temperature.log().mul(-(k - 1))
+        constant = torch.full_like(
+            self.temperature, float(k)
+        ).lgamma() - self.temperature.log().mul(-(k - 1))
         score = logits - value.mul(self.temperature)
         score = (score - score.logsumexp(dim=-1, keepdim=True)).sum(-1)
         return score + constant
@@ -87,6 +92,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     probs : tensor (..., K), not negative; made to add up to 1
     logits : tensor (..., K), instead of `probs`
 
+    >>> import tensorlab
     >>> from tensorlab.distributions import RelaxedOneHotCategorical
     >>> RelaxedOneHotCategorical(tensorlab.tensor(2.0), tensorlab.tensor([1.0, 3.0])).probs
     tensor([0.2500, 0.7500])

@@ -27,7 +27,11 @@ class StudentT(Distribution):
     tensor(2.)
     """
 
-    arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
+    arg_constraints = {
+        "df": constraints.positive,
+        "loc": constraints.real,
+        "scale": constraints.positive,
+    }
     support = constraints.real
     has_rsample = True
     _expanded = {"df": 0, "loc": 0, "scale": 0}
@@ -57,7 +61,7 @@ class StudentT(Distribution):
         m = m.masked_fill((self.df <= 2) & (self.df > 1), math.inf)
         return m.masked_fill(self.df <= 1, math.nan)
 
-    def rsample(self, sample_shape=torch.Size()):
+    def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
         x = _standard_normal(shape, dtype=self.df.dtype, device=self.df.device)
         z = self._chi2.rsample(sample_shape)

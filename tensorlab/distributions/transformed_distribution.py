@@ -20,6 +20,7 @@ class TransformedDistribution(Distribution):
     base_distribution : Distribution, of x
     transforms : Transform or list of Transform, the first one is applied first
 
+    >>> import tensorlab
     >>> from tensorlab.distributions import ExpTransform, Normal, TransformedDistribution
     >>> TransformedDistribution(Normal(0.0, 1.0), [ExpTransform()]).cdf(tensorlab.tensor(1.0))
     tensor(0.5000)
@@ -30,8 +31,12 @@ class TransformedDistribution(Distribution):
     def __init__(self, base_distribution, transforms, validate_args=None):
         if isinstance(transforms, Transform):
             transforms = [transforms]
-        if not isinstance(transforms, list) or not all(isinstance(t, Transform) for t in transforms):
-            raise ValueError(f"transforms must be a Transform or a list of them, not {transforms!r}")
+        if not isinstance(transforms, list) or not all(
+            isinstance(t, Transform) for t in transforms
+        ):
+            raise ValueError(
+                f"transforms must be a Transform or a list of them, not {transforms!r}"
+            )
         self.transforms = transforms
         base_shape = base_distribution.batch_shape + base_distribution.event_shape
         base_event_dim = len(base_distribution.event_shape)
@@ -63,7 +68,9 @@ class TransformedDistribution(Distribution):
         shape = transform.inverse_shape(batch_shape + self.event_shape)
         new.base_dist = self.base_dist.expand(shape[: len(shape) - len(self.base_dist.event_shape)])
         new.transforms = self.transforms
-        super(TransformedDistribution, new).__init__(batch_shape, self.event_shape, validate_args=False)
+        super(TransformedDistribution, new).__init__(
+            batch_shape, self.event_shape, validate_args=False
+        )
         new._validate_args = self._validate_args
         return new
 
@@ -79,14 +86,14 @@ class TransformedDistribution(Distribution):
     def has_rsample(self):
         return self.base_dist.has_rsample
 
-    def sample(self, sample_shape=torch.Size()):
+    def sample(self, sample_shape=()):
         with torch.no_grad():
             x = self.base_dist.sample(sample_shape)
             for transform in self.transforms:
                 x = transform(x)
             return x
 
-    def rsample(self, sample_shape=torch.Size()):
+    def rsample(self, sample_shape=()):
         x = self.base_dist.rsample(sample_shape)
         for transform in self.transforms:
             x = transform(x)

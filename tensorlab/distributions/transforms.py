@@ -88,7 +88,9 @@ class Transform:
         """The dimensions of an event of the domain, if the codomain has as many."""
         if self.domain.event_dim == self.codomain.event_dim:
             return self.domain.event_dim
-        raise ValueError("event_dim isn't one number: ask for domain.event_dim or codomain.event_dim")
+        raise ValueError(
+            "event_dim isn't one number: ask for domain.event_dim or codomain.event_dim"
+        )
 
     @property
     def inv(self):
@@ -146,7 +148,9 @@ class Transform:
 
     def log_abs_det_jacobian(self, x, y):
         """Return log abs det dy/dx, of the shape of x without the dimensions of an event."""
-        raise NotImplementedError(f"{type(self).__name__} has no log_abs_det_jacobian: it isn't bijective")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no log_abs_det_jacobian: it isn't bijective"
+        )
 
     def forward_shape(self, shape):
         """Return the shape of y for a shape of x."""
@@ -281,7 +285,11 @@ class ComposeTransform(Transform):
         return inverse
 
     def with_cache(self, cache_size=1):
-        return self if self._cache_size == cache_size else ComposeTransform(self.parts, cache_size=cache_size)
+        return (
+            self
+            if self._cache_size == cache_size
+            else ComposeTransform(self.parts, cache_size=cache_size)
+        )
 
     def __call__(self, x):
         for part in self.parts:
@@ -313,7 +321,11 @@ class ComposeTransform(Transform):
         return shape
 
     def __repr__(self):
-        return f"{type(self).__name__}(\n    " + ",\n    ".join(repr(part) for part in self.parts) + "\n)"
+        return (
+            f"{type(self).__name__}(\n    "
+            + ",\n    ".join(repr(part) for part in self.parts)
+            + "\n)"
+        )
 
 
 def _with_events(constraint, event_dim):
@@ -347,7 +359,9 @@ class IndependentTransform(Transform):
     def with_cache(self, cache_size=1):
         if self._cache_size == cache_size:
             return self
-        return IndependentTransform(self.base_transform, self.reinterpreted_batch_ndims, cache_size=cache_size)
+        return IndependentTransform(
+            self.base_transform, self.reinterpreted_batch_ndims, cache_size=cache_size
+        )
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self):
@@ -367,7 +381,9 @@ class IndependentTransform(Transform):
 
     def _check(self, x, constraint):
         if x.dim() < constraint.event_dim:
-            raise ValueError(f"{self!r} takes at least {constraint.event_dim} dimensions, got shape {tuple(x.shape)}")
+            raise ValueError(
+                f"{self!r} takes at least {constraint.event_dim} dimensions, got shape {tuple(x.shape)}"
+            )
 
     def _call(self, x):
         self._check(x, self.domain)
@@ -378,7 +394,9 @@ class IndependentTransform(Transform):
         return self.base_transform.inv(y)
 
     def log_abs_det_jacobian(self, x, y):
-        return _sum_rightmost(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
+        return _sum_rightmost(
+            self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims
+        )
 
     def forward_shape(self, shape):
         return self.base_transform.forward_shape(shape)
@@ -492,7 +510,11 @@ class PowerTransform(Transform):
         (self.exponent,) = broadcast_all(exponent)
 
     def with_cache(self, cache_size=1):
-        return self if self._cache_size == cache_size else PowerTransform(self.exponent, cache_size=cache_size)
+        return (
+            self
+            if self._cache_size == cache_size
+            else PowerTransform(self.exponent, cache_size=cache_size)
+        )
 
     @lazy_property
     def sign(self):
@@ -677,12 +699,16 @@ class AffineTransform(Transform):
         else:
             result = torch.abs(scale).log()
         if self.event_dim:
-            result = _sum_rightmost(result.expand(torch.broadcast_shapes(shape, result.shape)), self.event_dim)
+            result = _sum_rightmost(
+                result.expand(torch.broadcast_shapes(shape, result.shape)), self.event_dim
+            )
             shape = shape[: -self.event_dim]
         return result.expand(torch.broadcast_shapes(shape, result.shape))
 
     def forward_shape(self, shape):
-        return torch.broadcast_shapes(shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ()))
+        return torch.broadcast_shapes(
+            shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ())
+        )
 
     def inverse_shape(self, shape):
         return self.forward_shape(shape)
@@ -728,7 +754,9 @@ class CorrCholeskyTransform(Transform):
             raise ValueError("CorrCholeskyTransform takes vectors, but the shape is ()")
         n = round((0.25 + 2 * shape[-1]) ** 0.5 + 0.5)
         if n * (n - 1) // 2 != shape[-1]:
-            raise ValueError(f"a matrix n x n takes n (n - 1) / 2 numbers; there is no n for {shape[-1]}")
+            raise ValueError(
+                f"a matrix n x n takes n (n - 1) / 2 numbers; there is no n for {shape[-1]}"
+            )
         return shape[:-1] + (n, n)
 
     def inverse_shape(self, shape):
@@ -890,14 +918,20 @@ class CatTransform(Transform):
         if not -x.dim() <= self.dim < x.dim():
             raise ValueError(f"dim {self.dim} is out of range for shape {tuple(x.shape)}")
         if x.size(self.dim) != self.length:
-            raise ValueError(f"dimension {self.dim} must have size {self.length}, got shape {tuple(x.shape)}")
+            raise ValueError(
+                f"dimension {self.dim} must have size {self.length}, got shape {tuple(x.shape)}"
+            )
         return x.split(self.lengths, self.dim)
 
     def _call(self, x):
-        return torch.cat([t(p) for t, p in zip(self.transforms, self._parts(x), strict=True)], dim=self.dim)
+        return torch.cat(
+            [t(p) for t, p in zip(self.transforms, self._parts(x), strict=True)], dim=self.dim
+        )
 
     def _inverse(self, y):
-        return torch.cat([t.inv(p) for t, p in zip(self.transforms, self._parts(y), strict=True)], dim=self.dim)
+        return torch.cat(
+            [t.inv(p) for t, p in zip(self.transforms, self._parts(y), strict=True)], dim=self.dim
+        )
 
     def log_abs_det_jacobian(self, x, y):
         terms = []
@@ -941,7 +975,11 @@ class StackTransform(Transform):
         self.dim = dim
 
     def with_cache(self, cache_size=1):
-        return self if self._cache_size == cache_size else StackTransform(self.transforms, self.dim, cache_size)
+        return (
+            self
+            if self._cache_size == cache_size
+            else StackTransform(self.transforms, self.dim, cache_size)
+        )
 
     def _slices(self, x):
         if not -x.dim() <= self.dim < x.dim():
@@ -953,10 +991,14 @@ class StackTransform(Transform):
         return x.unbind(self.dim)
 
     def _call(self, x):
-        return torch.stack([t(s) for s, t in zip(self._slices(x), self.transforms, strict=True)], dim=self.dim)
+        return torch.stack(
+            [t(s) for s, t in zip(self._slices(x), self.transforms, strict=True)], dim=self.dim
+        )
 
     def _inverse(self, y):
-        return torch.stack([t.inv(s) for s, t in zip(self._slices(y), self.transforms, strict=True)], dim=self.dim)
+        return torch.stack(
+            [t.inv(s) for s, t in zip(self._slices(y), self.transforms, strict=True)], dim=self.dim
+        )
 
     def log_abs_det_jacobian(self, x, y):
         slices = zip(self.transforms, self._slices(x), self._slices(y), strict=True)

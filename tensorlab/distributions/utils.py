@@ -1,5 +1,6 @@
 """What several families need: broadcasting of parameters, probabilities and logits, properties computed once."""
 
+import functools
 import numbers
 from functools import update_wrapper
 
@@ -38,6 +39,8 @@ def broadcast_all(*values):
     if first is None:
         dtype = torch.get_default_dtype()
         return tuple([torch.tensor(value, dtype=dtype) for value in values])
+    if all(x is first or (isinstance(x, torch.Tensor) and x.shape == first.shape) for x in values):
+        return values
     tensors = [
         value
         if isinstance(value, torch.Tensor)
@@ -49,6 +52,12 @@ def broadcast_all(*values):
     return torch.broadcast_tensors(*tensors)
 
 
+@functools.cache
+def tiny(dtype):
+    """Return the smallest normal number of a dtype."""
+    return torch.finfo(dtype).tiny
+
+
 def are_numbers(*values):
     """Whether all parameters are plain numbers, so that the batch shape is ()."""
     return all(isinstance(value, numbers.Number) for value in values)
@@ -58,7 +67,9 @@ def check_one_of(distribution, probs, logits):
     """Raise ValueError unless exactly one of `probs` and `logits` is given."""
     if (probs is None) == (logits is None):
         given = "neither" if probs is None else "both"
-        raise ValueError(f"{type(distribution).__name__} takes either probs or logits, but {given} was given")
+        raise ValueError(
+            f"{type(distribution).__name__} takes either probs or logits, but {given} was given"
+        )
 
 
 def _standard_normal(shape, dtype, device):
@@ -130,9 +141,13 @@ def vec_to_tril_matrix(vec, diag=0):
             [2, 3]])
     """
     length = vec.shape[-1]
-    n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * length + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
+    n = (
+        -(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * length + 4 * abs(diag) * (diag + 1)) ** 0.5
+    ) / 2
     if round(n) - n > torch.finfo(torch.float32).eps or abs(round(n) - n) > 1e-6:
-        raise ValueError(f"{length} numbers don't fill the lower triangle of a square matrix with diag={diag}")
+        raise ValueError(
+            f"{length} numbers don't fill the lower triangle of a square matrix with diag={diag}"
+        )
     n = round(n)
     mat = vec.new_zeros(vec.shape[:-1] + (n, n))
     rows, columns = torch.tril_indices(n, n, offset=diag)

@@ -3,10 +3,9 @@
 import tensorlab as torch
 from tensorlab.distributions import constraints
 from tensorlab.distributions.exponential import Exponential
-from tensorlab.distributions.utils import euler_constant
 from tensorlab.distributions.transformed_distribution import TransformedDistribution
 from tensorlab.distributions.transforms import AffineTransform, PowerTransform
-from tensorlab.distributions.utils import broadcast_all
+from tensorlab.distributions.utils import broadcast_all, euler_constant
 
 __all__ = ["Weibull"]
 
@@ -41,7 +40,10 @@ class Weibull(TransformedDistribution):
 
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(Weibull, _instance)
-        new.scale, new.concentration = self.scale.expand(batch_shape), self.concentration.expand(batch_shape)
+        new.scale, new.concentration = (
+            self.scale.expand(batch_shape),
+            self.concentration.expand(batch_shape),
+        )
         new.concentration_reciprocal = new.concentration.reciprocal()
         base_dist = self.base_dist.expand(batch_shape)
         transforms = [
@@ -64,7 +66,9 @@ class Weibull(TransformedDistribution):
     @property
     def variance(self):
         k = self.concentration_reciprocal
-        return self.scale.pow(2) * (torch.exp(torch.lgamma(1 + 2 * k)) - torch.exp(2 * torch.lgamma(1 + k)))
+        return self.scale.pow(2) * (
+            torch.exp(torch.lgamma(1 + 2 * k)) - torch.exp(2 * torch.lgamma(1 + k))
+        )
 
     def entropy(self):
         k = self.concentration_reciprocal

@@ -37,6 +37,7 @@ class Wishart(ExponentialFamily):
     precision_matrix : tensor (..., n, n), its inverse: instead of it
     scale_tril : tensor (..., n, n), its Cholesky factor: instead of it
 
+    >>> import tensorlab
     >>> from tensorlab.distributions import Wishart
     >>> Wishart(3.0, tensorlab.eye(2)).mean
     tensor([[3., 0.],
@@ -71,12 +72,15 @@ class Wishart(ExponentialFamily):
         event_shape = matrix.shape[-2:]
         self.df = df.expand(batch_shape)
         if self.df.le(event_shape[-1] - 1).any():
-            raise ValueError(f"Wishart: df must be above n - 1 = {event_shape[-1] - 1}, but is {df.tolist()}")
+            raise ValueError(
+                f"Wishart: df must be above n - 1 = {event_shape[-1] - 1}, but is {df.tolist()}"
+            )
         setattr(self, name, matrix.expand(batch_shape + event_shape))
         super().__init__(batch_shape, event_shape, validate_args=validate_args)
         if self.df.lt(event_shape[-1]).any():
             warnings.warn(
-                f"Wishart: df is below n = {event_shape[-1]}, where draws are close to singular matrices", stacklevel=2
+                f"Wishart: df is below n = {event_shape[-1]}, where draws are close to singular matrices",
+                stacklevel=2,
             )
         self._unbroadcasted_scale_tril = factor_of(name, matrix)
         self._dist_chi2 = self._chi2()
@@ -113,7 +117,9 @@ class Wishart(ExponentialFamily):
     @lazy_property
     def precision_matrix(self):
         """The inverse of the covariance matrix."""
-        return torch.cholesky_inverse(self._unbroadcasted_scale_tril).expand(self._batch_shape + self._event_shape)
+        return torch.cholesky_inverse(self._unbroadcasted_scale_tril).expand(
+            self._batch_shape + self._event_shape
+        )
 
     @property
     def mean(self):
@@ -129,11 +135,15 @@ class Wishart(ExponentialFamily):
     def variance(self):
         v = self.covariance_matrix
         diag = v.diagonal(dim1=-2, dim2=-1)
-        return self.df.view(self._batch_shape + (1, 1)) * (v.pow(2) + diag.unsqueeze(-1) * diag.unsqueeze(-2))
+        return self.df.view(self._batch_shape + (1, 1)) * (
+            v.pow(2) + diag.unsqueeze(-1) * diag.unsqueeze(-2)
+        )
 
-    def _bartlett_sampling(self, sample_shape=torch.Size()):
+    def _bartlett_sampling(self, sample_shape=()):
         p = self._event_shape[-1]
-        noise = _clamp_above_eps(self._dist_chi2.rsample(sample_shape).sqrt()).diag_embed(dim1=-2, dim2=-1)
+        noise = _clamp_above_eps(self._dist_chi2.rsample(sample_shape).sqrt()).diag_embed(
+            dim1=-2, dim2=-1
+        )
         rows, columns = torch.tril_indices(p, p, offset=-1)
         noise[..., rows, columns] = torch.randn(
             torch.Size(sample_shape) + self._batch_shape + (p * (p - 1) // 2,),
@@ -143,7 +153,7 @@ class Wishart(ExponentialFamily):
         factor = self._unbroadcasted_scale_tril @ noise
         return factor @ factor.mT
 
-    def rsample(self, sample_shape=torch.Size(), max_try_correction=None):
+    def rsample(self, sample_shape=(), max_try_correction=None):
         """Draw samples; singular ones, which rounding may give, are drawn again.
 
         Parameters
@@ -192,4 +202,6 @@ class Wishart(ExponentialFamily):
     def _log_normalizer(self, x, y):
         p = self._event_shape[-1]
         shape = y + (p + 1) / 2
-        return shape * (-torch.linalg.slogdet(-2 * x).logabsdet + math.log(2) * p) + torch.mvlgamma(shape, p=p)
+        return shape * (-torch.linalg.slogdet(-2 * x).logabsdet + math.log(2) * p) + torch.mvlgamma(
+            shape, p=p
+        )

@@ -6,7 +6,7 @@ import pytest
 import tensorlab
 import tensorlab.distributions
 from tensorlab.distributions import kl
-from tests.distributions.families import A, B, LOC, MATRIX, P, PROBS, TRIL, make
+from tests.distributions.families import LOC, MATRIX, PROBS, TRIL, A, B, P, make
 from tests.oracle import require_torch
 
 torch = require_torch()
@@ -14,7 +14,10 @@ torch = require_torch()
 # Two sets of parameters for each family: of p and of q.
 PAIRS = {
     "Bernoulli": ({"probs": P}, {"probs": P[::-1]}),
-    "Beta": ({"concentration1": A, "concentration0": B}, {"concentration1": B, "concentration0": A}),
+    "Beta": (
+        {"concentration1": A, "concentration0": B},
+        {"concentration1": B, "concentration0": A},
+    ),
     "Binomial": ({"total_count": 5, "probs": P}, {"total_count": 5, "probs": P[::-1]}),
     "Categorical": ({"probs": PROBS}, {"probs": PROBS[::-1]}),
     "Cauchy": ({"loc": LOC, "scale": A}, {"loc": A, "scale": B}),
@@ -50,7 +53,9 @@ NAMED = [pair for pair in REGISTERED if PAIRS[pair[0]][0]]
 
 def agree(ours, theirs, tolerance=1e-9):
     assert tuple(ours.shape) == tuple(theirs.shape)
-    np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(
+        ours.detach().numpy(), theirs.detach().numpy(), rtol=tolerance, atol=tolerance
+    )
 
 
 def test_the_same_pairs_are_registered():
@@ -75,10 +80,14 @@ def test_values_and_gradients(pair):
             agree(mine.grad, other.grad, 1e-7)
 
 
-@pytest.mark.parametrize("name", ["Beta", "Dirichlet", "Exponential", "Gamma", "Normal", "Poisson", "Bernoulli"])
+@pytest.mark.parametrize(
+    "name", ["Beta", "Dirichlet", "Exponential", "Gamma", "Normal", "Poisson", "Bernoulli"]
+)
 def test_the_bregman_divergence_is_that_of_the_formula(name):
     p, q = (make(tensorlab, name, PAIRS[name][i])[0] for i in (0, 1))
-    bregman = kl._KL_REGISTRY[tensorlab.distributions.ExponentialFamily, tensorlab.distributions.ExponentialFamily]
+    bregman = kl._KL_REGISTRY[
+        tensorlab.distributions.ExponentialFamily, tensorlab.distributions.ExponentialFamily
+    ]
     agree(bregman(p, q), tensorlab.distributions.kl_divergence(p, q))
     if name in {"Bernoulli", "Exponential"}:
         agree(tensorlab.distributions.ExponentialFamily.entropy(p), p.entropy())

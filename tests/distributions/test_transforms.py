@@ -19,15 +19,26 @@ TRANSFORMS = {
     "softplus": (lambda d, t: d.SoftplusTransform(), VECTOR),
     "tanh": (lambda d, t: d.TanhTransform(), VECTOR),
     "affine": (lambda d, t: d.AffineTransform(1.0, -2.0), VECTOR),
-    "affine of tensors": (lambda d, t: d.AffineTransform(t([1.0, 2.0, 3.0]), t([-2.0, 0.5, 4.0])), VECTOR),
-    "affine of vectors": (lambda d, t: d.AffineTransform(0.5, t([2.0, 3.0, -4.0]), event_dim=1), VECTOR),
-    "affine of a vector by a number": (lambda d, t: d.AffineTransform(0.5, 3.0, event_dim=1), VECTOR),
+    "affine of tensors": (
+        lambda d, t: d.AffineTransform(t([1.0, 2.0, 3.0]), t([-2.0, 0.5, 4.0])),
+        VECTOR,
+    ),
+    "affine of vectors": (
+        lambda d, t: d.AffineTransform(0.5, t([2.0, 3.0, -4.0]), event_dim=1),
+        VECTOR,
+    ),
+    "affine of a vector by a number": (
+        lambda d, t: d.AffineTransform(0.5, 3.0, event_dim=1),
+        VECTOR,
+    ),
     "stick breaking": (lambda d, t: d.StickBreakingTransform(), VECTOR),
     "correlation": (lambda d, t: d.CorrCholeskyTransform(), VECTOR),
     "reshape": (lambda d, t: d.ReshapeTransform((3,), (3, 1)), VECTOR),
     "independent": (lambda d, t: d.IndependentTransform(d.ExpTransform(), 1), VECTOR),
     "composed": (
-        lambda d, t: d.ComposeTransform([d.TanhTransform(), d.AffineTransform(0.0, 2.0), d.ExpTransform()]),
+        lambda d, t: d.ComposeTransform(
+            [d.TanhTransform(), d.AffineTransform(0.0, 2.0), d.ExpTransform()]
+        ),
         VECTOR,
     ),
     "composed to a simplex": (
@@ -35,15 +46,27 @@ TRANSFORMS = {
         VECTOR,
     ),
     "identity": (lambda d, t: d.identity_transform, VECTOR),
-    "cat": (lambda d, t: d.CatTransform([d.ExpTransform(), d.identity_transform], 0, [1, 2]), VECTOR),
-    "stack": (lambda d, t: d.StackTransform([d.ExpTransform(), d.TanhTransform(), d.SigmoidTransform()]), VECTOR),
+    "cat": (
+        lambda d, t: d.CatTransform([d.ExpTransform(), d.identity_transform], 0, [1, 2]),
+        VECTOR,
+    ),
+    "stack": (
+        lambda d, t: d.StackTransform([d.ExpTransform(), d.TanhTransform(), d.SigmoidTransform()]),
+        VECTOR,
+    ),
     "cdf": (lambda d, t: d.CumulativeDistributionTransform(d.Normal(t([0.5]), t([2.0]))), VECTOR),
 }
 WITHOUT_DETERMINANT = {
     "abs": (lambda d, t: d.AbsTransform(), VECTOR),
     "softmax": (lambda d, t: d.SoftmaxTransform(), VECTOR),
-    "lower Cholesky": (lambda d, t: d.LowerCholeskyTransform(), np.array([[0.3, 0.0], [1.0, -0.4]])),
-    "positive definite": (lambda d, t: d.PositiveDefiniteTransform(), np.array([[0.3, 0.0], [1.0, -0.4]])),
+    "lower Cholesky": (
+        lambda d, t: d.LowerCholeskyTransform(),
+        np.array([[0.3, 0.0], [1.0, -0.4]]),
+    ),
+    "positive definite": (
+        lambda d, t: d.PositiveDefiniteTransform(),
+        np.array([[0.3, 0.0], [1.0, -0.4]]),
+    ),
 }
 CONSTRAINTS = {
     "real": lambda c: c.real,
@@ -73,7 +96,9 @@ def on(library, table, name):
 
 def agree(ours, theirs, tolerance=1e-9):
     assert tuple(ours.shape) == tuple(theirs.shape)
-    np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(
+        ours.detach().numpy(), theirs.detach().numpy(), rtol=tolerance, atol=tolerance
+    )
 
 
 @pytest.mark.parametrize("name", TRANSFORMS | WITHOUT_DETERMINANT)
@@ -87,9 +112,16 @@ def test_values(name):
         agree(ours.inv(ours(x)), z, 1e-7)
     assert ours.inv.inv is ours
     assert ours.bijective == theirs.bijective
-    assert (ours.domain.event_dim, ours.codomain.event_dim) == (theirs.domain.event_dim, theirs.codomain.event_dim)
+    assert (ours.domain.event_dim, ours.codomain.event_dim) == (
+        theirs.domain.event_dim,
+        theirs.codomain.event_dim,
+    )
     shape = tuple(z.shape)
-    assert tuple(ours.forward_shape(x.shape)) == tuple(theirs.forward_shape(z.shape)) == tuple(ours(x).shape)
+    assert (
+        tuple(ours.forward_shape(x.shape))
+        == tuple(theirs.forward_shape(z.shape))
+        == tuple(ours(x).shape)
+    )
     assert tuple(ours.inverse_shape(ours(x).shape)) == shape
     assert ours.domain.check(x).all()
     assert ours.codomain.check(ours(x)).all()
@@ -103,7 +135,9 @@ def test_log_abs_det_jacobian(name):
     agree(found, theirs.log_abs_det_jacobian(z, theirs(z)))
     agree(ours.inv.log_abs_det_jacobian(ours(x), x), theirs.inv.log_abs_det_jacobian(theirs(z), z))
 
-    def coordinates(x):  # as many as x has: the rest of a point of the simplex or of a correlation follows
+    def coordinates(
+        x,
+    ):  # as many as x has: the rest of a point of the simplex or of a correlation follows
         y = ours(x)
         if name in {"stick breaking", "composed to a simplex"}:
             return y[..., :-1]
@@ -144,10 +178,19 @@ def test_a_cache_gives_x_back(name):
         (lambda d: d.ReshapeTransform((2,), (3,)), "different numbers of elements"),
         (lambda d: d.StickBreakingTransform().forward_shape(()), "takes vectors"),
         (lambda d: d.CorrCholeskyTransform().forward_shape((4,)), "there is no n for 4"),
-        (lambda d: d.CatTransform([d.ExpTransform()], 0, [2])(tensorlab.ones(3)), "must have size 2"),
+        (
+            lambda d: d.CatTransform([d.ExpTransform()], 0, [2])(tensorlab.ones(3)),
+            "must have size 2",
+        ),
         (lambda d: d.StackTransform([d.ExpTransform()])(tensorlab.ones(3)), "must have size 1"),
-        (lambda d: d.TransformedDistribution(d.Normal(0.0, 1.0), [3]), "transforms must be a Transform"),
-        (lambda d: d.TransformedDistribution(d.Normal(0.0, 1.0), d.SoftmaxTransform()), "events of 1 dimensions"),
+        (
+            lambda d: d.TransformedDistribution(d.Normal(0.0, 1.0), [3]),
+            "transforms must be a Transform",
+        ),
+        (
+            lambda d: d.TransformedDistribution(d.Normal(0.0, 1.0), d.SoftmaxTransform()),
+            "events of 1 dimensions",
+        ),
     ],
 )
 def test_bad_input(make, message):
