@@ -110,6 +110,7 @@ TOOLS = [
     "tensorlab.fx.passes.shape_prop",
     "tensorlab.fx.passes.split_module",
     "tensorlab.fx.passes",
+    "tensorlab.distributions",
     "tensorlab.viz",
     "tensorlab.compiler",
 ]

@@ -49,7 +49,7 @@ class Bernoulli(ExponentialFamily):
 
     @property
     def _param(self):
-        return self.__dict__["probs"] if "probs" in self.__dict__ else self.logits
+        return self.probs if "probs" in self.__dict__ else self.logits
 
     @property
     def mean(self):

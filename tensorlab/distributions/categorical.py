@@ -54,7 +54,7 @@ class Categorical(Distribution):
 
     @property
     def _param(self):
-        return self.__dict__["probs"] if "probs" in self.__dict__ else self.logits
+        return self.probs if "probs" in self.__dict__ else self.logits
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self):

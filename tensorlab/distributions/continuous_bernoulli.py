@@ -61,7 +61,7 @@ class ContinuousBernoulli(ExponentialFamily):
 
     @property
     def _param(self):
-        return self.__dict__["probs"] if "probs" in self.__dict__ else self.logits
+        return self.probs if "probs" in self.__dict__ else self.logits
 
     def expand(self, batch_shape, _instance=None):
         new = super().expand(batch_shape, _instance)

@@ -7,30 +7,10 @@ from tensorlab.distributions.exp_family import ExponentialFamily
 __all__ = ["Dirichlet"]
 
 
-class _Sample(torch.autograd.Function):
-    """A draw whose gradient is found implicitly (Figurnov, Mohamed and Mnih, NeurIPS 2018)."""
-
-    @staticmethod
-    def forward(ctx, concentration):
-        x = torch._sample_dirichlet(concentration)
-        ctx.save_for_backward(x, concentration)
-        return x
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx, grad_output):
-        return _dirichlet_backward(*ctx.saved_tensors, grad_output)
-
-
-def _dirichlet_backward(x, concentration, grad_output):
-    total = concentration.sum(-1, True).expand_as(concentration)
-    grad = torch._dirichlet_grad(x, concentration, total)
-    return grad * (grad_output - (x * grad_output).sum(-1, True))
-
-
 class Dirichlet(ExponentialFamily):
     """The Dirichlet distribution over points of the simplex, with density proportional to prod x_i**(a_i - 1).
 
+    The gradient of a draw is found implicitly (Figurnov, Mohamed and Mnih, NeurIPS 2018).
     Source: Kotz, Balakrishnan and Johnson, Continuous Multivariate Distributions, chapter 49.
 
     Parameters
@@ -58,7 +38,9 @@ class Dirichlet(ExponentialFamily):
         super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
 
     def rsample(self, sample_shape=()):
-        return _Sample.apply(self.concentration.expand(self._extended_shape(sample_shape)))
+        return torch._sample_dirichlet(
+            self.concentration.expand(self._extended_shape(sample_shape))
+        )
 
     def log_prob(self, value):
         if self._validate_args:

@@ -3,7 +3,7 @@
 import tensorlab as torch
 from tensorlab.distributions import constraints
 from tensorlab.distributions.exp_family import ExponentialFamily
-from tensorlab.distributions.utils import are_numbers, broadcast_all
+from tensorlab.distributions.utils import are_numbers, broadcast_all, tiny
 
 __all__ = ["Gamma"]
 
@@ -49,10 +49,9 @@ class Gamma(ExponentialFamily):
 
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
-        value = torch._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
-        value.detach().clamp_(
-            min=torch.finfo(value.dtype).tiny
-        )  # in the graph's tensor: 0 has no logarithm
+        value = torch._standard_gamma(self.concentration.expand(shape)) / self.rate
+        # In the memory of the result: the logarithm of 0 isn't finite.
+        value.detach().clamp_(min=tiny(value.dtype))
         return value
 
     def log_prob(self, value):

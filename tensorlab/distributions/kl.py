@@ -12,7 +12,7 @@ from tensorlab.distributions.distribution import Distribution
 
 __all__ = ["kl_divergence", "register_kl"]
 
-_KL_REGISTRY = {}
+_KL_REGISTRY: dict = {}
 _KL_MEMOIZE: dict = {}
 
 

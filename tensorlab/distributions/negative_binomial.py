@@ -53,7 +53,7 @@ class NegativeBinomial(Distribution):
 
     @property
     def _param(self):
-        return self.__dict__["probs"] if "probs" in self.__dict__ else self.logits
+        return self.probs if "probs" in self.__dict__ else self.logits
 
     @property
     def mean(self):

@@ -111,6 +111,7 @@ def test_what_is_not_registered_raises():
         d.kl_divergence(d.Normal(0.0, 1.0), d.StudentT(1.0))
     with pytest.raises(TypeError, match="type_p is 3"):
         d.register_kl(3, d.Normal)
+    normal = d.Normal(tensorlab.zeros(2), 1.0)
+    p, q = d.Independent(normal, 1), d.Independent(normal, 0)
     with pytest.raises(NotImplementedError, match="one reinterpreted_batch_ndims, got 1 and 0"):
-        normal = d.Normal(tensorlab.zeros(2), 1.0)
-        d.kl_divergence(d.Independent(normal, 1), d.Independent(normal, 0))
+        d.kl_divergence(p, q)
