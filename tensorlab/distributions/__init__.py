@@ -1,7 +1,7 @@
 """Probability distributions: draws, densities, moments, divergences, and transforms between them."""
 
 from tensorlab import _missing
-from tensorlab.distributions import constraints, kl_formulas, transforms
+from tensorlab.distributions import constraints, kl_pairs, kl_same_family, transforms
 from tensorlab.distributions.bernoulli import Bernoulli
 from tensorlab.distributions.beta import Beta
 from tensorlab.distributions.binomial import Binomial
@@ -142,7 +142,7 @@ __all__ = [
     "transform_to",
 ]
 
-del kl_formulas
+del kl_pairs, kl_same_family
 
 
 def __getattr__(name):

@@ -78,7 +78,8 @@ def test_everything_of_a_composed_distribution(name):
     assert tuple(ours.event_shape) == tuple(theirs.event_shape)
     for attribute in ("mean", "mode", "variance", "stddev"):
         compare(
-            result(lambda: getattr(ours, attribute)), result(lambda: getattr(theirs, attribute))
+            result(lambda: getattr(ours, attribute)),  # noqa: B023
+            result(lambda: getattr(theirs, attribute)),  # noqa: B023
         )
     compare(result(ours.entropy), result(theirs.entropy))
     for a, b in (
