@@ -142,8 +142,6 @@ __all__ = [
     "transform_to",
 ]
 
-del kl_pairs, kl_same_family
-
 
 def __getattr__(name):
     raise _missing.refuse(__name__, name)
