@@ -174,7 +174,7 @@ def test_implicit_gradients_against_the_cdf():
             x = distribution.rsample()
             (grad,) = tensorlab.autograd.grad(x.sum(), shape)
             slope = (cdf(a + step).cdf(x.item()) - cdf(a - step).cdf(x.item())) / (2 * step)
-            np.testing.assert_allclose(grad.item(), -slope / cdf(a).pdf(x.item()), rtol=2e-3)
+            np.testing.assert_allclose(grad.item(), -slope / cdf(a).pdf(x.item()), rtol=1e-6)
 
 
 def test_the_mode_of_kumaraswamy_is_where_its_density_is_greatest():
