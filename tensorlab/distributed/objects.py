@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 
 from tensorlab._core.interop.arrays import from_numpy
-from tensorlab.distributed import collectives, point_to_point
+from tensorlab.distributed import arguments, collectives, point_to_point
 from tensorlab.distributed.process_groups import get_group_rank, is_member, the_group
 from tensorlab.ops.creation import empty, zeros
 
@@ -58,7 +58,7 @@ def all_gather_object(object_list, obj, group=None):
     >>> dist.threads.spawn(tell, nprocs=2)[1]
     ['I am 0', 'I am 1']
     """
-    if collectives.outside(group, "all_gather_object"):
+    if arguments.outside(group, "all_gather_object"):
         return
     group = the_group(group, "all_gather_object")
     check_places(object_list, group, "all_gather_object", "object_list")
@@ -77,11 +77,11 @@ def gather_object(obj, object_gather_list=None, dst=None, group=None, group_dst=
     object_gather_list : list with a place for each rank, at `dst` alone, which are written
     dst : int, a rank of the default group, by default 0; or `group_dst`, a place in `group`
     """
-    if collectives.outside(group, "gather_object"):
+    if arguments.outside(group, "gather_object"):
         return
     group = the_group(group, "gather_object")
     dst = group.ranks[0] if dst is None and group_dst is None else dst
-    root = collectives.root_of(group, dst, group_dst, "gather_object", "dst")
+    root = arguments.root_of(group, dst, group_dst, "gather_object", "dst")
     is_root = group.rank() == root
     if is_root:
         check_places(object_gather_list, group, "gather_object", "object_gather_list")
@@ -104,11 +104,11 @@ def broadcast_object_list(object_list, src=None, group=None, device=None, group_
     src : int, a rank of the default group, by default 0; or `group_src`, a place in `group`
     device : accepted for PyTorch's sake
     """
-    if collectives.outside(group, "broadcast_object_list"):
+    if arguments.outside(group, "broadcast_object_list"):
         return
     group = the_group(group, "broadcast_object_list")
     src = group.ranks[0] if src is None and group_src is None else src
-    root = collectives.root_of(group, src, group_src, "broadcast_object_list", "src")
+    root = arguments.root_of(group, src, group_src, "broadcast_object_list", "src")
     is_root = group.rank() == root
     data = packed(list(object_list)) if is_root else None
     length = from_numpy(np.array([data.numel() if is_root else 0]))
@@ -131,7 +131,7 @@ def scatter_object_list(
     src : int, a rank of the default group, by default 0; or `group_src`, a place in `group`
     """
     where = "scatter_object_list"
-    if collectives.outside(group, where):
+    if arguments.outside(group, where):
         return
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         raise ValueError(
@@ -140,7 +140,7 @@ def scatter_object_list(
         )
     group = the_group(group, where)
     src = group.ranks[0] if src is None and group_src is None else src
-    root = collectives.root_of(group, src, group_src, where, "src")
+    root = arguments.root_of(group, src, group_src, where, "src")
     objects = list(scatter_object_input_list or [])
     if group.rank() == root and len(objects) != group.size():
         raise ValueError(f"{where}: there are {len(objects)} objects for {group.size()} ranks")

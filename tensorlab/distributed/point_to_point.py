@@ -1,6 +1,6 @@
 """Messages: from one rank to one other."""
 
-from tensorlab.distributed.collectives import check_tensor, of, root_of
+from tensorlab.distributed.arguments import check_tensor, of, root_of
 from tensorlab.distributed.process_groups import is_member, the_group
 
 __all__ = ["P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"]

@@ -7,7 +7,7 @@ copies. All ranks must run the same backward.
 
 from tensorlab import _missing
 from tensorlab.autograd.function import Function
-from tensorlab.distributed import collectives
+from tensorlab.distributed import arguments, collectives
 from tensorlab.distributed.process_groups import group as group
 from tensorlab.distributed.process_groups import the_group
 from tensorlab.distributed.reduce_ops import ReduceOp
@@ -217,10 +217,10 @@ def all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=
     `output` gives the shape; it isn't written.
     """
     group = the_group(group, "all_to_all_single")
-    parts = collectives.split_sizes(
+    parts = arguments.split_sizes(
         input, input_split_sizes, group.size(), "all_to_all_single", "input"
     )
-    into = collectives.split_sizes(
+    into = arguments.split_sizes(
         output, output_split_sizes, group.size(), "all_to_all_single", "output"
     )
     return cat(_AllToAll.apply(group, [x.shape for x in into], *parts))
