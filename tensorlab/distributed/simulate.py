@@ -259,16 +259,17 @@ def sharded_data_parallel(step, cluster, *, reshard_after_forward=True):
             cost = all_gather(step.parameter_bytes[number + 1], cluster)
             gathered.append(lanes.run(1, f"gather {number + 1}", cost, begins))
         lanes.run(0, f"forward {number}", step.forward[number], gathered[number])
+    ready = 0.0  # the last layer is still there
     for number in reversed(range(layers)):
-        ready = 0.0
-        if reshard_after_forward and number < layers - 1:
-            cost = all_gather(step.parameter_bytes[number], cluster)
-            ready = lanes.run(1, f"gather {number}", cost)
-        done = lanes.run(0, f"backward {number}", step.backward[number], ready)
+        begins, needed = max(lanes.free[0], ready), ready
+        if reshard_after_forward and number > 0:  # before this layer's gradients are reduced
+            cost = all_gather(step.parameter_bytes[number - 1], cluster)
+            ready = lanes.run(1, f"gather {number - 1}", cost, begins)
+        done = lanes.run(0, f"backward {number}", step.backward[number], needed)
         cost = reduce_scatter(step.parameter_bytes[number], cluster)
         lanes.run(1, f"reduce {number}", cost, done)
     lanes.run(0, "optimizer", step.optimizer / cluster.ranks, lanes.free[1])
-    return lanes.predicted(step.seconds)
+    return lanes.predicted(step.seconds - step.optimizer * (1 - 1 / cluster.ranks))
 
 
 def tensor_parallel(step, cluster, *, reductions_per_layer=2):

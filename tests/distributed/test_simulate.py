@@ -115,3 +115,12 @@ def test_a_step_is_measured_layer_by_layer():
 def test_what_makes_no_cluster_is_refused(call, text):
     with pytest.raises(ValueError, match=text):
         call()
+
+
+def test_the_next_layer_is_gathered_while_one_computes_also_in_backward():
+    cost = simulate.all_gather(4_000_000, Cluster(8, LINK))
+    link = Link(0.0, 4e9)  # a gather takes less than half of a layer's backward
+    assert simulate.all_gather(4_000_000, Cluster(8, link)) < STEP.backward[0] / 2 < cost
+    waiting = simulate.sharded_data_parallel(STEP, Cluster(8, link)).waiting
+    ends = 2 * simulate.all_gather(4_000_000, Cluster(8, link))
+    assert waiting == pytest.approx(ends)  # the first gather and the last reduction
