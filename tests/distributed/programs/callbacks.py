@@ -11,6 +11,9 @@ import pytest
 import tensorlab as torch
 import tensorlab.distributed as dist
 
+# Whoever starts tests in the background has told the system to ignore Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 def be_interrupted():
     """Wait for a message that never comes, until Ctrl-C."""

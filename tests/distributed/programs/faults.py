@@ -9,6 +9,8 @@ import tensorlab as torch
 import tensorlab.distributed as dist
 from tensorlab.errors import DistError
 
+# Whoever starts tests in the background has told the system to ignore Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 FAULT, TIMEOUT = sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 60.0
 
 
