@@ -111,11 +111,18 @@ class lazy_property:  # named as in PyTorch
 
     def __get__(self, instance, owner=None):
         if instance is None:
-            return self
+            return _LazyAndProperty(self.wrapped)
         with torch.enable_grad():
             value = self.wrapped(instance)
         setattr(instance, self.wrapped.__name__, value)
         return value
+
+
+class _LazyAndProperty(lazy_property, property):
+    """What a class shows of a lazy property: tools that write documentation know properties."""
+
+    def __init__(self, wrapped):
+        property.__init__(self, wrapped)
 
 
 def tril_matrix_to_vec(mat, diag=0):
