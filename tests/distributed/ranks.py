@@ -68,6 +68,20 @@ def ends(processes, seconds=SECONDS):
     return results
 
 
+def first_end(processes, seconds=SECONDS):
+    """Wait until one of some processes ends, and kill the others; return the output of that one."""
+    until = time.monotonic() + seconds
+    ended = []
+    while not ended and time.monotonic() < until:
+        time.sleep(0.02)
+        ended = [process for process in processes if process.poll() is not None]
+    for process in processes:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+    outputs = [process.communicate(timeout=SECONDS)[0] for process in processes]
+    return outputs[processes.index(ended[0])]
+
+
 def run_ranks(program, count, *arguments, **more):
     """Run a program on each rank; return the outputs. All must end well."""
     results = ends(start_ranks(program, count, *arguments, **more))

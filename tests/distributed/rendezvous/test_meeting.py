@@ -101,17 +101,15 @@ def test_a_stranger_at_the_port():
     assert "is not the server in which ranks meet" in output
 
 
-def test_ranks_that_can_not_be():
+@pytest.mark.parametrize(("those", "text"), [
+    ([(0, 2), (0, 2)], "is in use"),  # both serve: two that call themselves rank 0
+    ([(0, 3), (1, 3), (1, 3)], "rank 1 is here already: process"),
+    ([(0, 3), (1, 2)], "says that there are"),
+])  # fmt: skip
+def test_ranks_that_can_not_be(those, text):
     where = f"tcp://127.0.0.1:{ranks.free_port()}"
-    first, second = start("tcp", where, 0, 2, 1.0), start("tcp", where, 0, 3, 1.0)
-    texts = "".join(output for _, output in ranks.ends([first, second]))
-    assert "is in use" in texts  # both serve: two that call themselves rank 0
-    where = f"tcp://127.0.0.1:{ranks.free_port()}"
-    first = start("tcp", where, 0, 3, 3.0)
-    again = [start("tcp", where, 1, size, 3.0) for size in (3, 3, 2)]
-    texts = "".join(output for _, output in ranks.ends([first, *again]))
-    assert "rank 1 is here already: process" in texts
-    assert "rank 1 says that there are 2 ranks, others that there are 3" in texts
+    processes = [start("tcp", where, rank, size, 60.0) for rank, size in those]
+    assert text in ranks.first_end(processes)
 
 
 @pytest.mark.fault
