@@ -95,8 +95,7 @@ def scattered(x, reduceOp, scatter_dim, group, reduce_scatter):
     if x.shape[scatter_dim] % group.size():
         raise AssertionError(
             f"input dimension {scatter_dim} ({x.shape[scatter_dim]}) must be a multiple of "
-            "group_size "
-            f"{group.size()}"
+            f"group_size {group.size()}"
         )
     parts = [part.contiguous() for part in x.chunk(group.size(), scatter_dim)]
     return reduce_scatter(None, parts, op_named(reduceOp), group)

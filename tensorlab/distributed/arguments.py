@@ -45,8 +45,7 @@ def check_same_dtype(where, x, others):
         if other.dtype != x.dtype:
             raise DTypeError(
                 f"{where}: the tensors are {x.dtype} and {other.dtype}; values are exchanged "
-                "as "
-                f"they are, so all must have one dtype: convert before"
+                "as they are, so all must have one dtype: convert before"
             )
 
 
@@ -92,7 +91,6 @@ def split_sizes(x, sizes, ranks, where, name):
     if len(sizes) != ranks or sum(sizes) != x.shape[0]:
         raise ValueError(
             f"{where}: {name}_split_sizes is {list(sizes)}; expected {ranks} numbers whose sum "
-            "is "
-            f"the first dim of {name}, {x.shape[0]}"
+            f"is the first dim of {name}, {x.shape[0]}"
         )
     return list(x.split(list(sizes)))

@@ -78,8 +78,7 @@ class DeviceMesh:
         if len(ranks) > get_world_size():
             raise RuntimeError(
                 f"Mesh should not be bigger than default world size {get_world_size()}, but "
-                "found "
-                f"{len(ranks)} ranks!"
+                f"found {len(ranks)} ranks!"
             )
         if ranks and not 0 <= min(ranks) <= max(ranks) < get_world_size():
             raise RuntimeError(
@@ -234,8 +233,7 @@ class DeviceMesh:
             if mesh_dim not in (self.mesh_dim_names or ()):
                 raise KeyError(
                     f"Mesh dimension '{mesh_dim}' does not exist. Available mesh dimensions "
-                    "are: "
-                    f"mesh_dim_names={self.mesh_dim_names}"
+                    f"are: mesh_dim_names={self.mesh_dim_names}"
                 )
             return self.mesh_dim_names.index(mesh_dim)
         if not -self.ndim <= mesh_dim < self.ndim:
@@ -293,8 +291,7 @@ def check_device_type(device_type):
     if ":" in device_type:
         raise RuntimeError(
             f"Device type with index is not supported but got {device_type}. If you maintained "
-            "a "
-            f"'torch.device' object, it's recommended to pass in 'device.type'."
+            "a 'torch.device' object, it's recommended to pass in 'device.type'."
         )
     if device_type != "cpu":
         raise RuntimeError(f"DeviceMesh: ranks work on the cpu; there is no {device_type!r} here")
@@ -312,8 +309,7 @@ def checked_names(names, ndim):
         )
     if len(names) != ndim:
         raise RuntimeError(
-            "mesh_shape and mesh_dim_names should have same length! Found "
-            "len(mesh_dim_names): "
+            "mesh_shape and mesh_dim_names should have same length! Found len(mesh_dim_names): "
             f"{len(names)} and len(mesh_shape):{ndim}."
         )
     return names

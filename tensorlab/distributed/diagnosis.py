@@ -63,6 +63,5 @@ def does_not_fit(call, dtype, numel):
     target = call.outputs[0]
     return DistBackendError(
         f"recv: the message from rank {call.root} has {numel} elements of {dtype}, and the "
-        "tensor "
-        f"{target.numel()} of {target.dtype}; both ends must agree"
+        f"tensor {target.numel()} of {target.dtype}; both ends must agree"
     )

@@ -187,8 +187,7 @@ def the_group(given=None, where="distributed"):
     if default is None:
         raise ValueError(
             f"{where}: Default process group has not been initialized, please make sure to "
-            "call "
-            f"init_process_group: this process doesn't know its rank yet"
+            "call init_process_group: this process doesn't know its rank yet"
         )
     return default
 

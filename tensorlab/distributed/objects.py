@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 
+from tensorlab._core.dtypes import BY_NAME
 from tensorlab._core.interop.arrays import from_numpy
 from tensorlab.distributed import arguments, collectives, point_to_point
 from tensorlab.distributed.process_groups import get_group_rank, is_member, the_group
@@ -20,6 +21,8 @@ __all__ = [
     "scatter_object_list",
     "send_object_list",
 ]
+
+BYTE = BY_NAME["uint8"]
 
 
 def packed(value):
@@ -113,7 +116,7 @@ def broadcast_object_list(object_list, src=None, group=None, device=None, group_
     data = packed(list(object_list)) if is_root else None
     length = from_numpy(np.array([data.numel() if is_root else 0]))
     collectives.broadcast(length, group=group, group_src=root)
-    data = data if is_root else empty(length.item(), dtype=byte())
+    data = data if is_root else empty(length.item(), dtype=BYTE)
     collectives.broadcast(data, group=group, group_src=root)
     if not is_root:
         replace(object_list, unpacked(data), "broadcast_object_list")
@@ -184,7 +187,7 @@ def recv_object_list(
         return -1
     length = from_numpy(np.array([0]))
     source = point_to_point.recv(length, src, group, group_src=group_src)
-    data = empty(length.item(), dtype=byte())
+    data = empty(length.item(), dtype=BYTE)
     point_to_point.recv(data, group=group, group_src=get_group_rank(group, source))
     replace(object_list, unpacked(data), "recv_object_list")
     return source
@@ -206,7 +209,3 @@ def replace(places, objects, where):
             f"{where}: the sender's list has {len(objects)} objects, and this one {len(places)}"
         )
     places[:] = objects
-
-
-def byte():
-    return packed(None).dtype

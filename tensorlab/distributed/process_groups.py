@@ -133,8 +133,7 @@ def alone(name, rank, world_size):
     if world_size not in (-1, 1):
         raise ValueError(
             f"init_process_group: the backend {name!r} joins threads of one process: start "
-            "them with "
-            f"distributed.threads.spawn(function, nprocs={world_size})"
+            f"them with distributed.threads.spawn(function, nprocs={world_size})"
         )
     return ThreadTransport(House(1), (0,), 0, "world")
 

@@ -30,8 +30,7 @@ def normalize(layer, input, group):
     if count.item() < 2:
         raise ValueError(
             "SyncBatchNorm: Expected more than 1 value per channel when training, over all "
-            "ranks "
-            f"together; this rank's input has shape {tuple(input.shape)}"
+            f"ranks together; this rank's input has shape {tuple(input.shape)}"
         )
     mean = total / count
     centred = x - mean.view(shape)

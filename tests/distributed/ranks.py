@@ -15,7 +15,7 @@ SECONDS = 60  # for a program that should take one
 
 
 def free_port():
-    """Return a port that nobody listens at now."""
+    """Return a port that is free now."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         return sock.getsockname()[1]

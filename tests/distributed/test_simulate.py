@@ -35,7 +35,7 @@ def test_a_hierarchy_sends_less_over_the_slow_links():
     assert layered < flat / 4
 
 
-def test_one_rank_waits_for_nobody():
+def test_one_rank_waits_for_no_one():
     alone = Cluster(1, LINK)
     for predict in (
         simulate.data_parallel,

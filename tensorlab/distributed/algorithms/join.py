@@ -114,8 +114,7 @@ class Join:
             if shadows == MANY_SHADOWS:
                 warnings.warn(
                     f"Join: rank {self.group.rank()} has shadowed {shadows} passes of the "
-                    "others; the numbers "
-                    "of batches differ that much",
+                    "others; the numbers of batches differ that much",
                     stacklevel=2,
                 )
             training = tensor([0.0])

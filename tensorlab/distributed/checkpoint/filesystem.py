@@ -98,8 +98,7 @@ class FileSystemReader:
         if not (self.path / CONTENTS).exists():
             raise MissingData(
                 f"checkpoint: {self.path} holds no checkpoint: it has no file {CONTENTS}, "
-                "which is "
-                "written when all ranks have saved"
+                "which is written when all ranks have saved"
             )
         return load(self.path / CONTENTS)
 

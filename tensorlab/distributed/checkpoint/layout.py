@@ -8,7 +8,7 @@ what overlaps with its own pieces.
 import dataclasses
 
 from tensorlab._tensor import Tensor
-from tensorlab.distributed.process_groups import ProcessGroup
+from tensorlab.distributed.membership import ProcessGroup, is_initialized, the_group
 from tensorlab.errors import DistError
 
 
@@ -83,12 +83,12 @@ def overlap(first, first_size, second, second_size):
     return tuple(inside_first), tuple(inside_second)
 
 
-def group_or_alone(group, no_dist, is_initialized, default):
+def group_or_alone(group, no_dist):
     """Return the process group of a save or load, or None for one process."""
-    if no_dist or (group is None and not is_initialized):
+    if no_dist or (group is None and not is_initialized()):
         return None
     if group is not None and not isinstance(group, ProcessGroup):
         raise TypeError(
             f"checkpoint: process_group is a {type(group).__name__}; expected a ProcessGroup"
         )
-    return group or default()
+    return the_group(group)

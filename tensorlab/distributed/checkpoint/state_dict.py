@@ -232,8 +232,7 @@ def get_optimizer_state_dict(model, optimizers, *, submodules=None, options=None
             if unknown:
                 raise DistError(
                     f"get_optimizer_state_dict: the optimizer has {len(unknown)} parameters "
-                    "that the model "
-                    f"hasn't, such as one of shape {list(unknown[0].shape)}"
+                    f"that the model hasn't, such as one of shape {list(unknown[0].shape)}"
                 )
             groups.append({**group, "params": [names[id(p)] for p in group["params"]]})
             for p in group["params"]:

@@ -3,7 +3,7 @@
 from tensorlab import _missing
 from tensorlab._tensor import Tensor
 from tensorlab.autograd.grad_mode import no_grad
-from tensorlab.distributed import objects, process_groups
+from tensorlab.distributed import objects
 from tensorlab.distributed.checkpoint import layout
 from tensorlab.distributed.checkpoint.api import CheckpointException, sendable
 from tensorlab.distributed.checkpoint.filesystem import FileSystemReader
@@ -44,9 +44,7 @@ def load(
     if (checkpoint_id is None) == (storage_reader is None):
         raise ValueError("checkpoint.load: give checkpoint_id, a folder, or storage_reader")
     reader = FileSystemReader(checkpoint_id) if storage_reader is None else storage_reader
-    group = layout.group_or_alone(
-        process_group, no_dist, process_groups.is_initialized(), process_groups.the_group
-    )
+    group = layout.group_or_alone(process_group, no_dist)
     error = None
     try:
         read_into(state_dict, reader)

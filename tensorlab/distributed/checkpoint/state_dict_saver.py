@@ -72,9 +72,7 @@ def async_save(
     -------
     concurrent.futures.Future of the Metadata; wait for it before the next save
     """
-    group = layout.group_or_alone(
-        process_group, no_dist, process_groups.is_initialized(), process_groups.the_group
-    )
+    group = layout.group_or_alone(process_group, no_dist)
     own = None if group is None else process_groups.new_group(list(group.ranks))
     job = Job(state_dict, checkpoint_id, storage_writer, planner, own, no_dist, copies=True)
     ours = world.current()  # the thread that saves has none
@@ -102,9 +100,7 @@ class Job:
         if (path is None) == (writer is None):
             raise ValueError("checkpoint.save: give checkpoint_id, a folder, or storage_writer")
         self.writer = FileSystemWriter(path) if writer is None else writer
-        self.group = layout.group_or_alone(
-            group, no_dist, process_groups.is_initialized(), process_groups.the_group
-        )
+        self.group = layout.group_or_alone(group, no_dist)
         self.rank = 0 if self.group is None else self.group.rank()
         self.values, self.paths = {}, {}
         for path_in, value in layout.flatten(through_methods(state_dict)):

@@ -269,8 +269,7 @@ class FullyShardedDataParallel(StateDicts, Module):
         """Refused: gradients are reduced in one way."""
         raise NotImplementedError(
             "FullyShardedDataParallel: communication hooks aren't there; "
-            "MixedPrecision(reduce_dtype=...) "
-            "reduces in a smaller dtype"
+            "MixedPrecision(reduce_dtype=...) reduces in a smaller dtype"
         )
 
 
@@ -302,8 +301,7 @@ def checked_ignored(ignored_modules, ignored_states):
     if ignored_modules is not None and ignored_states is not None:
         raise ValueError(
             "Cannot pass both ignored_modules and ignored_states at the same time. Please just "
-            "pass "
-            "ignored_states."
+            "pass ignored_states."
         )
     given = list(ignored_modules or ignored_states or ())
     modules = [one for one in given if isinstance(one, Module)]
@@ -345,8 +343,7 @@ def hybrid_mesh(groups):
     if not isinstance(groups, (tuple, list)) or len(groups) != 2:
         raise ValueError(
             "Manual wrapping with HYBRID_SHARD requires specification of a pair of process "
-            "groups, "
-            "(shard, replicate), or a device_mesh of two dimensions"
+            "groups, (shard, replicate), or a device_mesh of two dimensions"
         )
     shard, replicate = groups
     rows = [None] * replicate.size()

@@ -58,8 +58,7 @@ class ShardedGradScaler(GradScaler):
         if process_group is not None and not isinstance(process_group, ProcessGroup):
             raise TypeError(
                 f"ShardedGradScaler: process_group is a {type(process_group).__name__}; "
-                "expected a "
-                f"ProcessGroup"
+                "expected a ProcessGroup"
             )
         self.process_group = process_group
 

@@ -96,8 +96,7 @@ def fully_shard(
     if dp_mesh_dims is not None:
         raise NotImplementedError(
             "fully_shard: dp_mesh_dims isn't there; give the part of the mesh for data "
-            "parallel as "
-            "mesh, such as mesh['dp'], or mesh['replicate', 'shard']"
+            "parallel as mesh, such as mesh['dp'], or mesh['replicate', 'shard']"
         )
     for one in modules:
         check_module(one)
@@ -106,8 +105,7 @@ def fully_shard(
     if reshard_after_forward is not None and not isinstance(reshard_after_forward, int):
         raise ValueError(
             "reshard_after_forward should be a bool or an int representing the group size to "
-            "reshard to, "
-            f"not {reshard_after_forward!r}"
+            f"reshard to, not {reshard_after_forward!r}"
         )
     reshard = None if reshard_after_forward is None else bool(reshard_after_forward)
     attach(modules, State(modules, group, mp_policy, reshard))
@@ -123,8 +121,7 @@ def check_module(module):
     if isinstance(module, (ModuleList, ModuleDict)):
         raise ValueError(
             f"fully_shard does not support containers that do not implement forward: {module}; "
-            "give "
-            f"its parts one by one, or as a list"
+            "give its parts one by one, or as a list"
         )
     if STATE in vars(module):
         raise AssertionError(

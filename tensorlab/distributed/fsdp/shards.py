@@ -70,8 +70,7 @@ class ShardedParameter:
         if ranks.size > 1 and not local.dim():
             raise ValueError(
                 f"fully_shard doesn't support scalar parameters: {places[0][1]} has no "
-                "dimension to be "
-                f"cut; make it a tensor of shape (1,)"
+                "dimension to be cut; make it a tensor of shape (1,)"
             )
         self.sizes = chunk_sizes(local.shape[dim], ranks.size) if local.dim() else [1]
         self.spec = self.spec_of_part(param)
@@ -179,8 +178,7 @@ def joined_mesh(data, tensor):
     if root != (tensor.root or tensor) or not data.mesh_dim_names or not tensor.mesh_dim_names:
         raise ValueError(
             "FSDP requires the DP and model parallel TP/EP mesh to have the same parent mesh "
-            "but got: "
-            f"DP's {data} and TP/EP's {tensor}; make one mesh with names, and give mesh['dp'] "
-            "and mesh['tp']"
+            f"but got: DP's {data} and TP/EP's {tensor}; make one mesh with names, and give "
+            "mesh['dp'] and mesh['tp']"
         )
     return root[(*data.mesh_dim_names, *tensor.mesh_dim_names)]

@@ -84,9 +84,8 @@ class State:
             if state.context is not None and state is not self:
                 raise RuntimeError(
                     "fully_shard: FSDP state has already been lazily initialized for a part of "
-                    "this "
-                    "model: call forward of the root, the outermost module that is sharded, "
-                    "first"
+                    "this model: call forward of the root, the outermost module that is "
+                    "sharded, first"
                 )
             state.context = context
             if state.reshards_after_forward is None:

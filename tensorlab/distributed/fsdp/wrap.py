@@ -84,8 +84,7 @@ class CustomPolicy(_Policy):
             if not isinstance(answer, (dict, bool)):
                 raise ValueError(
                     "The lambda_fn passed to CustomPolicy should return False/True or a kwarg "
-                    "dict, "
-                    f"but it returned {answer}"
+                    f"dict, but it returned {answer}"
                 )
             if answer:
                 found[one] = {**root_kwargs, **(answer if isinstance(answer, dict) else {})}

@@ -166,9 +166,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         if self._full_states is None:
             raise DistError(
                 "ZeroRedundancyOptimizer: Optimizer state has not been consolidated on this "
-                "rank. Call "
-                "consolidate_state_dict(to=rank) on all ranks before, if you meant to save the "
-                "global state."
+                "rank. Call consolidate_state_dict(to=rank) on all ranks before, if you meant "
+                "to save the global state."
             )
         places = self.places()
         groups = [

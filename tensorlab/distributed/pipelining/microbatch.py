@@ -70,8 +70,7 @@ def cut_one(value, dim, chunks):
     if value.dim() <= dim or value.shape[dim] < chunks:
         raise ValueError(
             f"a tensor of shape {list(value.shape)} can't be cut into {chunks} microbatches "
-            "along dim "
-            f"{dim}; give a larger batch, or fewer microbatches"
+            f"along dim {dim}; give a larger batch, or fewer microbatches"
         )
     return list(value.tensor_split(chunks, dim))
 

@@ -46,8 +46,7 @@ class PipelineSchedule:
         if each != len(self.stages):
             raise ValueError(
                 f"{type(self).__name__}: {self.stages[0].num_stages} stages on {self.ranks} "
-                f"ranks make {each:g} "
-                f"a rank; this rank was given {len(self.stages)}"
+                f"ranks make {each:g} a rank; this rank was given {len(self.stages)}"
             )
         self.order = self.order_of(self.rank)
 
@@ -96,8 +95,7 @@ class PipelineSchedule:
         elif args:
             raise ValueError(
                 f"{type(self).__name__}.step: inputs are given at the first stage's rank "
-                "alone; this is "
-                f"rank {self.rank}"
+                f"alone; this is rank {self.rank}"
             )
         last = self.stages[-1]
         targets = self._targets(target, count) if last.is_last else None

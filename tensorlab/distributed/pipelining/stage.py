@@ -118,9 +118,8 @@ class PipelineStage:
         elif self.layouts[kind] != describe(layout):
             raise DistError(
                 f"PipelineStage: stage {self.stage_index} sends {describe(layout)} with "
-                "microbatch "
-                f"{microbatch}, and sent {self.layouts[kind]} before; microbatches have equal "
-                "shapes"
+                f"microbatch {microbatch}, and sent {self.layouts[kind]} before; microbatches "
+                "have equal shapes"
             )
         for place, x in enumerate(leaves):
             if isinstance(x, Tensor):

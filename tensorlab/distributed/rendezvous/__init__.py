@@ -115,8 +115,7 @@ def address_by_store(place, name, seconds):
     except DistStoreError:
         raise DistStoreError(
             f"init_process_group: rank 0 did not come within {seconds:g} s: the store has no "
-            "address "
-            "of it. Look whether it was started, or failed before init_process_group"
+            "address of it. Look whether it was started, or failed before init_process_group"
         ) from None
     host, _, port = place.store.get(key).decode().rpartition(":")
     place.host, place.port = host, int(port)
@@ -137,8 +136,7 @@ def place_in_mpi(MPI, rank, size, seconds):
         if time.monotonic() > until:
             raise DistStoreError(
                 f"init_process_group: rank 0 of {comm.size} did not come within {seconds:g} s; "
-                "look "
-                "whether it calls init_process_group, too"
+                "look whether it calls init_process_group, too"
             )
         time.sleep(0.001)
     host, _, port = address.rstrip(b"\0").decode().rpartition(":")
@@ -151,12 +149,10 @@ def check_same(MPI, rank, size):
     if rank not in (-1, comm.rank) or size not in (-1, comm.size):
         raise DistBackendError(
             f"init_process_group: MPI runs as rank {comm.rank} of {comm.size}, and can't "
-            "become "
-            f"rank {rank} of {size}: it starts once in a process. Start new processes, or keep "
-            "rank "
-            "and world_size. If mpiexec has not started this program, something has imported "
-            "mpi4py.MPI, which starts MPI for itself: set mpi4py.rc.initialize = False before "
-            "that"
+            f"become rank {rank} of {size}: it starts once in a process. Start new processes, "
+            "or keep rank and world_size. If mpiexec has not started this program, something "
+            "has imported mpi4py.MPI, which starts MPI for itself: set mpi4py.rc.initialize = "
+            "False before that"
         )
 
 

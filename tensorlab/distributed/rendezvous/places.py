@@ -71,8 +71,7 @@ def find(init_method, rank, size, store):
         return Place(rank, size, *master(size))
     raise ValueError(
         f"init_process_group: {init_method!r} is no way to meet; use env://, tcp://host:port "
-        "or "
-        "file:///path"
+        "or file:///path"
     )
 
 
@@ -99,10 +98,8 @@ def from_environment(rank, size):
     )
     raise ValueError(
         f"init_process_group: {missing} is not known: neither arguments nor the environment "
-        "say. "
-        "Start the program with `tensorlab run --nproc-per-node=2 program.py` or mpiexec, or "
-        "give "
-        "rank= and world_size="
+        "say. Start the program with `tensorlab run --nproc-per-node=2 program.py` or mpiexec, "
+        "or give rank= and world_size="
     )
 
 
@@ -128,9 +125,8 @@ def master(size):
     if host is None:
         raise ValueError(
             "init_process_group: MASTER_ADDR is not set, so the ranks don't know where to "
-            "meet. Set "
-            "it to rank 0's machine, such as localhost, and MASTER_PORT to a free port; "
-            "`tensorlab run` does both"
+            "meet. Set it to rank 0's machine, such as localhost, and MASTER_PORT to a free "
+            "port; `tensorlab run` does both"
         )
     return host, PORT if port is None else (
         port if isinstance(port, int) else number_in("MASTER_PORT")

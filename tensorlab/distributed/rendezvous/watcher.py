@@ -57,10 +57,8 @@ class Watcher:
                 raise DistStoreError(
                     f"init_process_group: {ranks(missing)} did not come within {seconds:g} s; "
                     f"{size - len(missing)} of {size} ranks are here. Look whether all were "
-                    "started, "
-                    "with the same MASTER_ADDR, MASTER_PORT and WORLD_SIZE, or whether one "
-                    "failed "
-                    "before init_process_group"
+                    "started, with the same MASTER_ADDR, MASTER_PORT and WORLD_SIZE, or "
+                    "whether one failed before init_process_group"
                 ) from None
             if message is None or not message.keys() & {
                 "missing",

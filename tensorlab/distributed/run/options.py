@@ -85,8 +85,7 @@ def count_of_nodes(text):
     if not least.isdigit() or int(least) < 1 or (most and most != least):
         raise ValueError(
             f"--nnodes={text}: expected one number, such as 2; a number that changes while a "
-            "run "
-            "goes on is not supported"
+            "run goes on is not supported"
         )
     return int(least)
 

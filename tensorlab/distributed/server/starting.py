@@ -36,11 +36,9 @@ def listen(host, port):
         if getattr(error, "errno", None) == errno.EADDRINUSE:
             raise DistNetworkError(
                 f"port {port} of {host} is in use (EADDRINUSE): by another run on this "
-                "machine, one "
-                f"that hasn't ended (see `ss -ltnp 'sport = :{port}'`), or another program. "
-                "Choose "
-                "another with MASTER_PORT=29501, or let the launcher choose: "
-                "`tensorlab run --standalone`"
+                f"machine, one that hasn't ended (see `ss -ltnp 'sport = :{port}'`), or "
+                "another program. Choose another with MASTER_PORT=29501, or let the launcher "
+                "choose: `tensorlab run --standalone`"
             ) from None
         raise DistNetworkError(f"cannot listen at {host}:{port}: {error}") from error
     return sock

@@ -108,10 +108,8 @@ def dialled(host, port, seconds):
             if time.monotonic() + pause > until:
                 raise DistNetworkError(
                     f"nothing answers at {host}:{port} for {seconds:g} s ({error}). Rank 0 "
-                    "serves "
-                    "this address: it has not started, has failed, or MASTER_ADDR and "
-                    "MASTER_PORT "
-                    "are not its own"
+                    "serves this address: it has not started, has failed, or MASTER_ADDR and "
+                    "MASTER_PORT are not its own"
                 ) from None
             time.sleep(pause)
             pause = min(2 * pause, 0.1)

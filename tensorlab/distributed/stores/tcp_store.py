@@ -117,8 +117,7 @@ class TCPStore(Store):
         if answer is None:
             raise DistNetworkError(
                 f"{name}: the store at {self._host}:{self._port} has closed the connection; "
-                "the "
-                "process that served it has ended"
+                "the process that served it has ended"
             )
         if "late" in answer:
             raise TimeoutError

@@ -129,8 +129,7 @@ def gather_operands(cls, func, value, operands, mesh):
             raise RuntimeError(
                 f"{func} got mixed tensorlab.Tensor and DTensor, need to convert all Tensor to "
                 "DTensor before calling distributed operators! distribute_tensor does it, or "
-                "the "
-                f"block experimental.implicit_replication()"
+                "the block experimental.implicit_replication()"
             )
         value = cls.around(value, spec_of(value, mesh, (Replicate(),) * mesh.ndim))
     if isinstance(value, cls):
@@ -250,8 +249,7 @@ def tell(call):
         TOLD.add(call.name)
         warnings.warn(
             f"{call.func}: there is no rule for parts of tensors, so each rank gathers the "
-            "operands "
-            f"and computes everything",
+            "operands and computes everything",
             stacklevel=2,
         )
 
@@ -326,9 +324,8 @@ def bring_back(func, x, local, placements):
     if x._is_copy:
         raise RuntimeError(
             f"{func}: it writes to a view of a DTensor that is placed so that the view had to "
-            "be a copy; "
-            "redistribute the tensor to Replicate before the view, or write to the tensor "
-            "itself"
+            "be a copy; redistribute the tensor to Replicate before the view, or write to the "
+            "tensor itself"
         )
     if local is not x._local_tensor:
         spec = x._spec.with_placements(placements)

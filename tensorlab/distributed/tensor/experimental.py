@@ -92,8 +92,7 @@ def placed_as(x, wanted, redistributes, k):
     if not redistributes:
         raise ValueError(
             f"local_map: argument {k} is placed as {x.placements}, and has to be as "
-            f"{tuple(wanted)}; "
-            f"redistribute it, or set redistribute_inputs=True"
+            f"{tuple(wanted)}; redistribute it, or set redistribute_inputs=True"
         )
     return x.redistribute(placements=wanted)
 

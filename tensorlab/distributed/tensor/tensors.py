@@ -189,8 +189,7 @@ class DTensor(Tensor):
             if wanted.is_partial() and current != wanted:
                 raise RuntimeError(
                     f"Can not redistribute from {current} to {wanted}, redistributing to "
-                    "Partial is "
-                    f"for internal use only!"
+                    "Partial is for internal use only!"
                 )
         if placed == self._spec.placements and forward_dtype is None and backward_dtype is None:
             return self

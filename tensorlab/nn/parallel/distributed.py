@@ -98,24 +98,9 @@ class DistributedDataParallel(Module, Joinable):
     ):
         super().__init__()
         Joinable.__init__(self)
-        if not isinstance(module, Module):
-            raise TypeError(
-                f"DistributedDataParallel: module is a {type(module).__name__}; expected a Module"
-            )
-        if device_ids and [str(one) for one in device_ids] != ["cpu"]:
-            raise DeviceError(
-                f"DistributedDataParallel: device_ids is {device_ids}; there is only the cpu: "
-                "leave "
-                "device_ids out, each process is one rank"
-            )
+        check_module(module, device_ids)
         delayed = delay_all_reduce_named_params or param_to_hook_all_reduce
-        if mixed_precision is not None or delayed or bucket_cap_mb_list:
-            raise NotImplementedError(
-                "DistributedDataParallel: mixed_precision, delayed reductions and lists of "
-                "bucket sizes are not "
-                "here; use autocast "
-                "in forward, and register_comm_hook for gradients that travel in half precision"
-            )
+        refuse_what_is_not_here(mixed_precision, delayed, bucket_cap_mb_list)
         group = process_group if device_mesh is None else device_mesh.get_group()
         self.process_group = the_group(group, "DistributedDataParallel")
         self.module = module
@@ -129,18 +114,7 @@ class DistributedDataParallel(Module, Joinable):
         self._has_looked_at_seeds = False
         self.bucket_bytes_cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * 1024 * 1024)
         self.parameters_to_ignore = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
-        named = [
-            (name, p)
-            for name, p in module.named_parameters()
-            if p.requires_grad and name not in self.parameters_to_ignore
-        ]
-        if not named:
-            raise DistError(
-                "DistributedDataParallel is not needed when a module doesn't have any "
-                "parameters that "
-                "require a gradient."
-            )
-        self._named = named
+        named = trained_parameters(module, self.parameters_to_ignore)
         if init_sync:
             check_same_everywhere(named, self.process_group)
             self._sync_everything(0)
@@ -338,9 +312,46 @@ class DistributedDataParallel(Module, Joinable):
     def __getstate__(self):
         raise DistError(
             "DistributedDataParallel can't be pickled or copied: it belongs to a process "
-            "group. Save "
-            "model.module.state_dict(), or copy model.module"
+            "group. Save model.module.state_dict(), or copy model.module"
         )
+
+
+def check_module(module, device_ids):
+    """Raise an error for what can't be trained so, on the devices that there are."""
+    if not isinstance(module, Module):
+        raise TypeError(
+            f"DistributedDataParallel: module is a {type(module).__name__}; expected a Module"
+        )
+    if device_ids and [str(one) for one in device_ids] != ["cpu"]:
+        raise DeviceError(
+            f"DistributedDataParallel: device_ids is {device_ids}; there is only the cpu: leave "
+            "device_ids out, each process is one rank"
+        )
+
+
+def refuse_what_is_not_here(*options):
+    """Raise an error if an option is given that tensorlab doesn't have."""
+    if any(options):
+        raise NotImplementedError(
+            "DistributedDataParallel: mixed_precision, delayed reductions and lists of bucket "
+            "sizes are not here; use autocast in forward, and register_comm_hook for gradients "
+            "that travel in half precision"
+        )
+
+
+def trained_parameters(module, ignored):
+    """Return (name, parameter) for each one that requires a gradient and isn't ignored."""
+    named = [
+        (name, p)
+        for name, p in module.named_parameters()
+        if p.requires_grad and name not in ignored
+    ]
+    if not named:
+        raise DistError(
+            "DistributedDataParallel is not needed when a module doesn't have any parameters "
+            "that require a gradient."
+        )
+    return named
 
 
 def check_same_everywhere(named, group):
@@ -351,19 +362,16 @@ def check_same_everywhere(named, group):
     for rank, theirs in enumerate(every):
         if len(theirs) != len(every[0]):
             raise DistError(
-                "DDP expects same model across all ranks, but Rank 0 has "
-                f"{len(every[0])} params, while rank {rank} has inconsistent {len(theirs)} "
-                "params: "
+                f"DDP expects same model across all ranks, but Rank 0 has {len(every[0])} "
+                f"params, while rank {rank} has inconsistent {len(theirs)} params: "
                 f"{difference(every[0], theirs)}"
             )
         for first, other in zip(every[0], theirs, strict=True):
             if first != other:
                 raise DistError(
                     f"DDP expects same model across all ranks: {first[0]} is {first[2]} "
-                    f"{list(first[1])} "
-                    f"on rank 0, and on rank {rank} {other[0]} is {other[2]} {list(other[1])}. "
-                    "Make the "
-                    "model from the same numbers everywhere."
+                    f"{list(first[1])} on rank 0, and on rank {rank} {other[0]} is {other[2]} "
+                    f"{list(other[1])}. Make the model from the same numbers everywhere."
                 )
 
 

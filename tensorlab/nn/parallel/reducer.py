@@ -86,12 +86,9 @@ class Reducer:
         ]
         raise DistError(
             "DistributedDataParallel: Expected to have finished reduction in the prior "
-            "iteration "
-            f"before starting a new one. No gradient came for {shortened(missing)}: the loss "
-            "doesn't "
-            "depend on them. Give find_unused_parameters=True if that is meant, and make sure "
-            "that all "
-            "outputs of forward take part in the loss."
+            f"iteration before starting a new one. No gradient came for {shortened(missing)}: "
+            "the loss doesn't depend on them. Give find_unused_parameters=True if that is "
+            "meant, and make sure that all outputs of forward take part in the loss."
         )
 
     def rebuild(self):
@@ -158,11 +155,9 @@ class Reducer:
         self.has_warned = True
         warnings.warn(
             f"DistributedDataParallel: a gradient of {self.names[place]} is not averaged, so "
-            "the models of the "
-            "ranks drift apart: it came without a forward pass of the wrapper before it. Call "
-            "model(x), "
-            "not model.module(x), before each backward; reentrant checkpoints need "
-            "static_graph=True",
+            "the models of the ranks drift apart: it came without a forward pass of the "
+            "wrapper before it. Call model(x), not model.module(x), before each backward; "
+            "reentrant checkpoints need static_graph=True",
             stacklevel=2,
         )
 

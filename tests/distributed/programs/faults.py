@@ -47,7 +47,7 @@ def background():
     work = dist.all_reduce(torch.ones(100_000), async_op=True)
     until = time.monotonic() + TIMEOUT + 10
     while not work.is_completed() and time.monotonic() < until:
-        time.sleep(0.001)  # nobody waits: the thread of the backend finds out
+        time.sleep(0.001)  # no one waits: the thread of the backend finds out
     raise work.exception()
 
 

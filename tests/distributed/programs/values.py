@@ -227,7 +227,7 @@ def waiting(rank, count):
     doubled = future.then(lambda done: 2 * done.value()[0])
     assert doubled.wait()[0] == 2 * count
     for _ in range(50):
-        dist.all_reduce(torch.ones(2000), async_op=True)  # nobody waits
+        dist.all_reduce(torch.ones(2000), async_op=True)  # no one waits
     dist.barrier()
 
 

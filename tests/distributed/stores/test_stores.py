@@ -181,7 +181,7 @@ def test_a_master_waits_for_its_workers():
         TCPStore("localhost", 0, 2, True, timeout=SHORT)
 
 
-def test_nobody_serves():
+def test_no_one_serves():
     with pytest.raises(DistNetworkError, match=r"nothing answers at localhost:\d+ .* MASTER_ADDR"):
         TCPStore("localhost", free_port(), timeout=SHORT)
 

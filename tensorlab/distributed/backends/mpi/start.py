@@ -87,8 +87,7 @@ def through_server(host, port, world, rank, size, seconds):
     except MPI.Exception as error:
         raise DistBackendError(
             f"init_process_group: MPI could not start ({error}); a rank has failed meanwhile, "
-            "or the "
-            "machines can't reach each other"
+            "or the machines can't reach each other"
         ) from error
     finally:
         for name in OF_PMI:  # processes that this one starts are not ranks of this MPI

@@ -361,8 +361,7 @@ def receive(transport, call):
         raise DistBackendError(
             f"recv: rank {transport.ranks[call.root]} sent {in_words(sent)}, and rank "
             f"{transport.ranks[transport.rank]} receives {in_words(shape_of(x))}; both must "
-            "have as "
-            "many elements of one dtype"
+            "have as many elements of one dtype"
         )
 
 

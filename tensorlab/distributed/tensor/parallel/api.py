@@ -49,14 +49,12 @@ def parallelize_module(module, device_mesh=None, parallelize_plan=None, *, src_d
     if mesh.ndim != 1:
         raise ValueError(
             f"parallelize_module: the mesh has {mesh.ndim} dimensions: {mesh}; give the one to "
-            "be cut "
-            f"along, such as mesh['tp']"
+            "be cut along, such as mesh['tp']"
         )
     if parallelize_plan is None:
         warnings.warn(
             "No parallelize_plan is provided and auto-parallel is not supported at the moment, "
-            "so this "
-            "parallelize_module call will do nothing.",
+            "so this parallelize_module call will do nothing.",
             stacklevel=2,
         )
         return module

@@ -72,8 +72,7 @@ def cross_entropy(func, args, kwargs, around):
     if weight is not None:
         raise NotImplementedError(
             "loss_parallel: cross_entropy with weights of classes isn't there; leave them out, "
-            "or "
-            "leave the block"
+            "or leave the block"
         )
     mesh, group = x._spec.mesh, x._spec.mesh.get_group(0)
     scores, ignored = x._local_tensor, kwargs.get("ignore_index", -100)

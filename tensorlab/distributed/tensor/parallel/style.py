@@ -93,8 +93,7 @@ class LinearStyle(ParallelStyle):
         if not isinstance(module, (Linear, Embedding)):
             raise NotImplementedError(
                 f"{type(self).__name__} currently only support nn.Linear and nn.Embedding! The "
-                "module "
-                f"is a {type(module).__name__}; give its parts a style each"
+                f"module is a {type(module).__name__}; give its parts a style each"
             )
         wanted, placements = self.placements_of(module)
 
@@ -355,8 +354,7 @@ def check_pairs(kind, given, desired):
     if given is not None and (desired is None or len(given) != len(desired)):
         raise ValueError(
             f"{kind}_layouts and desired_{kind}_layouts should have same length! They are "
-            f"{given} "
-            f"and {desired}"
+            f"{given} and {desired}"
         )
 
 
