@@ -13,7 +13,8 @@ class Beta(ExponentialFamily):
     """The beta distribution, with density proportional to x**(a - 1) (1 - x)**(b - 1) from 0 to 1.
 
     It is the first number of a Dirichlet distribution of two.
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, volume 2, chapter 25.
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, volume 2,
+    chapter 25.
 
     Parameters
     ----------

@@ -13,7 +13,8 @@ __all__ = ["Cauchy"]
 class Cauchy(Distribution):
     """The Cauchy distribution, with density 1 / (pi scale (1 + ((x - loc) / scale)**2)); it has no mean.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, volume 1, chapter 16.
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, volume 1,
+    chapter 16.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """Transforms to each constraint from all real numbers, for unconstrained optimization and sampling.
 
-`biject_to(constraint)` is a bijection, whose Jacobian has a determinant; `transform_to(constraint)` may be a simpler
-map with more coordinates than the set has dimensions.
+`biject_to(constraint)` is a bijection, whose Jacobian has a determinant;
+`transform_to(constraint)` may be a simpler map with more coordinates than the set has
+dimensions.
 """
 
 import numbers

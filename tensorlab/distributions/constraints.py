@@ -1,7 +1,7 @@
 """Sets of values: of the parameters of a distribution, of its support, of the domains of transforms.
 
-`constraint.check(value)` says for each event of a batch whether it lies in the set. An event has `event_dim`
-dimensions: 0 for a number, 1 for a point of the simplex, 2 for a matrix.
+`constraint.check(value)` says for each event of a batch whether it lies in the set. An event
+has `event_dim` dimensions: 0 for a number, 1 for a point of the simplex, 2 for a matrix.
 """
 
 import tensorlab as torch

@@ -21,8 +21,8 @@ __all__ = ["ContinuousBernoulli"]
 class ContinuousBernoulli(ExponentialFamily):
     """The distribution from 0 to 1 with a density proportional to p**x (1 - p)**(1 - x).
 
-    Source: Loaiza-Ganem and Cunningham, The continuous Bernoulli, NeurIPS 2019. Near p = 1/2, where the formulas are
-    0 / 0, their Taylor series stand instead.
+    Source: Loaiza-Ganem and Cunningham, The continuous Bernoulli, NeurIPS 2019. Near p = 1/2,
+    where the formulas are 0 / 0, their Taylor series stand instead.
 
     Parameters
     ----------

@@ -14,15 +14,15 @@ SHOWN = 5  # how many invalid values an error shows
 class Distribution:
     """A probability distribution, or a batch of them.
 
-    `sample(sample_shape)` has the shape `sample_shape + batch_shape + event_shape`; `log_prob` of that has the shape
-    `sample_shape + batch_shape`.
+    `sample(sample_shape)` has the shape `sample_shape + batch_shape + event_shape`; `log_prob`
+    of that has the shape `sample_shape + batch_shape`.
 
     Parameters
     ----------
     batch_shape : Size, of the independent distributions that the parameters stand for
     event_shape : Size, of one draw
-    validate_args : bool, optional: whether parameters and samples are checked. By default they are, except under
-        `python -O`
+    validate_args : bool, optional: whether parameters and samples are checked. By default they
+        are, except under `python -O`
 
     Raises
     ------
@@ -179,7 +179,8 @@ class Distribution:
 
         Parameters
         ----------
-        expand : bool, whether they are expanded over the batch; else their shape is (cardinality, 1, ..., 1)
+        expand : bool, whether they are expanded over the batch; else their shape is
+            (cardinality, 1, ..., 1)
         """
         raise NotImplementedError(f"{type(self).__name__} has no values that can be listed")
 

@@ -9,9 +9,10 @@ __all__ = ["ExponentialFamily"]
 class ExponentialFamily(Distribution):
     """A distribution with natural parameters eta, log normalizer F and carrier measure k.
 
-    A family defines `_natural_params`, `_log_normalizer(*eta)` and `_mean_carrier_measure` (the expected value of
-    k). Its entropy is then F(eta) - <eta, grad F(eta)> - E[k], where autograd takes the gradient of F.
-    Source: Nielsen and Nock, Entropies and cross-entropies of exponential families, ICIP 2010.
+    A family defines `_natural_params`, `_log_normalizer(*eta)` and `_mean_carrier_measure` (the
+    expected value of k). Its entropy is then F(eta) - <eta, grad F(eta)> - E[k], where autograd
+    takes the gradient of F. Source: Nielsen and Nock, Entropies and cross-entropies of
+    exponential families, ICIP 2010.
     """
 
     @property

@@ -11,7 +11,8 @@ __all__ = ["Exponential"]
 class Exponential(ExponentialFamily):
     """The exponential distribution, with density rate exp(-rate x) for x >= 0.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, volume 1, chapter 19.
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, volume 1,
+    chapter 19.
 
     Parameters
     ----------

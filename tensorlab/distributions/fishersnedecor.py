@@ -12,7 +12,8 @@ __all__ = ["FisherSnedecor"]
 class FisherSnedecor(Distribution):
     """The F distribution: of the ratio of two chi-squared numbers, each divided by its degrees of freedom.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, volume 2, chapter 27.
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, volume 2,
+    chapter 27.
 
     Parameters
     ----------

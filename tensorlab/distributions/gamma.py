@@ -11,8 +11,9 @@ __all__ = ["Gamma"]
 class Gamma(ExponentialFamily):
     """The gamma distribution, with density rate**a x**(a - 1) exp(-rate x) / gamma(a) for x > 0.
 
-    Samples are drawn by Marsaglia and Tsang, A simple method for generating gamma variables, ACM TOMS 2000; their
-    gradient is that of the inverse cdf, found implicitly (Figurnov, Mohamed and Mnih, NeurIPS 2018).
+    Samples are drawn by Marsaglia and Tsang, A simple method for generating gamma variables,
+    ACM TOMS 2000; their gradient is that of the inverse cdf, found implicitly (Figurnov,
+    Mohamed and Mnih, NeurIPS 2018).
 
     Parameters
     ----------

@@ -11,9 +11,9 @@ __all__ = ["GeneralizedPareto"]
 class GeneralizedPareto(Distribution):
     """The generalized Pareto distribution: of what exceeds a high threshold.
 
-    The probability of more than x is (1 + concentration z)**(-1 / concentration) with z = (x - loc) / scale, and
-    exp(-z) where the concentration is 0.
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, volume 1, section 20.
+    The probability of more than x is (1 + concentration z)**(-1 / concentration) with z = (x -
+    loc) / scale, and exp(-z) where the concentration is 0. Source: Johnson, Kotz and
+    Balakrishnan, Continuous Univariate Distributions, volume 1, section 20.
 
     Parameters
     ----------

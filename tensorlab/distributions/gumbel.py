@@ -15,7 +15,8 @@ __all__ = ["Gumbel"]
 class Gumbel(TransformedDistribution):
     """The Gumbel distribution, of the largest of many numbers: its cdf is exp(-exp(-(x - loc) / scale)).
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, volume 2, chapter 22.
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, volume 2,
+    chapter 22.
 
     Parameters
     ----------

@@ -16,7 +16,8 @@ class HalfNormal(TransformedDistribution):
 
     Parameters
     ----------
-    scale : positive number or tensor of the batch shape, the standard deviation of the normal number
+    scale : positive number or tensor of the batch shape, the standard deviation of the normal
+        number
 
     >>> from tensorlab.distributions import HalfNormal
     >>> HalfNormal(1.0).mean

@@ -1,8 +1,9 @@
 """The Kullback-Leibler divergence: the mean of log p(x) - log q(x) over draws x of p.
 
-A function for a pair of classes is registered by `register_kl`; that of the most specific pair is taken.
-Source of the formulas of single families: Gil, Alajaji and Linder, Renyi divergence measures for commonly used
-univariate continuous distributions, 2013; else they follow from the means of the terms of log p - log q.
+A function for a pair of classes is registered by `register_kl`; that of the most specific pair
+is taken. Source of the formulas of single families: Gil, Alajaji and Linder, Renyi divergence
+measures for commonly used univariate continuous distributions, 2013; else they follow from the
+means of the terms of log p - log q.
 """
 
 import warnings

@@ -13,7 +13,8 @@ __all__ = ["Laplace"]
 class Laplace(Distribution):
     """The Laplace, or double exponential, distribution, with density exp(-abs(x - loc) / scale) / (2 scale).
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, volume 2, chapter 24.
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, volume 2,
+    chapter 24.
 
     Parameters
     ----------

@@ -14,8 +14,9 @@ __all__ = ["LKJCholesky"]
 class LKJCholesky(Distribution):
     """The LKJ distribution of correlation matrices, as their Cholesky factors.
 
-    The density of a correlation matrix is proportional to det**(concentration - 1). Samples are drawn by the onion
-    method. Source: Lewandowski, Kurowicka and Joe, Generating random correlation matrices, 2009.
+    The density of a correlation matrix is proportional to det**(concentration - 1). Samples are
+    drawn by the onion method. Source: Lewandowski, Kurowicka and Joe, Generating random
+    correlation matrices, 2009.
 
     Parameters
     ----------

@@ -11,7 +11,8 @@ __all__ = ["LogNormal"]
 class LogNormal(TransformedDistribution):
     """The distribution of numbers whose logarithm is normal.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, volume 1, chapter 14.
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, volume 1,
+    chapter 14.
 
     Parameters
     ----------

@@ -32,7 +32,8 @@ def _mahalanobis(factor, diag, x, capacitance_tril):
 class LowRankMultivariateNormal(Distribution):
     """The normal distribution of vectors with the covariance W W^T + D, where D is diagonal and W has few columns.
 
-    All it computes is as cheap as a matrix of the rank of W, by Woodbury's identity and the matrix determinant lemma.
+    All it computes is as cheap as a matrix of the rank of W, by Woodbury's identity and the
+    matrix determinant lemma.
 
     Parameters
     ----------

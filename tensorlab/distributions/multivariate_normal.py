@@ -65,7 +65,8 @@ class MultivariateNormal(Distribution):
     loc : tensor (..., n), the mean
     covariance_matrix : tensor (..., n, n), positive definite
     precision_matrix : tensor (..., n, n), its inverse: instead of it
-    scale_tril : tensor (..., n, n), its Cholesky factor: instead of it; the cheapest of the three
+    scale_tril : tensor (..., n, n), its Cholesky factor: instead of it; the cheapest of the
+        three
 
     >>> import tensorlab
     >>> from tensorlab.distributions import MultivariateNormal

@@ -15,7 +15,8 @@ HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 class Normal(ExponentialFamily):
     """The normal distribution, with density exp(-((x - loc) / scale)**2 / 2) / (scale sqrt(2 pi)) over all numbers.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, volume 1, chapter 13.
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, volume 1,
+    chapter 13.
 
     Parameters
     ----------

@@ -91,7 +91,8 @@ class OneHotCategorical(Distribution):
 class OneHotCategoricalStraightThrough(OneHotCategorical):
     """One-hot vectors whose gradient is taken to be that of the probabilities.
 
-    Source: Bengio, Leonard and Courville, Estimating or propagating gradients through stochastic neurons, 2013.
+    Source: Bengio, Leonard and Courville, Estimating or propagating gradients through
+    stochastic neurons, 2013.
 
     >>> import tensorlab
     >>> from tensorlab.distributions import OneHotCategoricalStraightThrough

@@ -12,7 +12,8 @@ __all__ = ["Pareto"]
 class Pareto(TransformedDistribution):
     """The Pareto distribution, of the first kind: x > scale has the probability (scale / x)**alpha.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, volume 1, chapter 20.
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, volume 1,
+    chapter 20.
 
     Parameters
     ----------

@@ -14,7 +14,8 @@ __all__ = ["StudentT"]
 class StudentT(Distribution):
     """Student's t distribution: of a standard normal number over the root of a chi-squared one by its `df`.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, volume 2, chapter 28.
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, volume 2,
+    chapter 28.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """Transforms of random numbers, with the logarithm of how they stretch space.
 
-A transform maps its `domain` to its `codomain`, both constraints. `log_abs_det_jacobian(x, y)` is the logarithm of
-the absolute determinant of the derivative of y with respect to x, one number an event.
+A transform maps its `domain` to its `codomain`, both constraints. `log_abs_det_jacobian(x, y)`
+is the logarithm of the absolute determinant of the derivative of y with respect to x, one
+number an event.
 """
 
 from tensorlab.distributions.scalar_transforms import (

@@ -20,8 +20,9 @@ pad = torch.nn.functional.pad
 class CorrCholeskyTransform(Transform):
     """Vectors of n (n - 1) / 2 numbers as Cholesky factors of correlation matrices n x n.
 
-    The numbers become partial correlations, by tanh; row by row they break off parts of what is left of the squared
-    length 1. Source: Lewandowski, Kurowicka and Joe, Generating random correlation matrices, 2009.
+    The numbers become partial correlations, by tanh; row by row they break off parts of what is
+    left of the squared length 1. Source: Lewandowski, Kurowicka and Joe, Generating random
+    correlation matrices, 2009.
     """
 
     domain = constraints.real_vector

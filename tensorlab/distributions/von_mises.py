@@ -19,8 +19,8 @@ def _log_i(order, x):
 class VonMises(Distribution):
     """The von Mises distribution of angles, with a density proportional to exp(concentration cos(x - loc)).
 
-    Source: Mardia and Jupp, Directional Statistics, section 3.5.4. Samples are drawn by Best and Fisher, Efficient
-    simulation of the von Mises distribution, Applied Statistics 1979.
+    Source: Mardia and Jupp, Directional Statistics, section 3.5.4. Samples are drawn by Best
+    and Fisher, Efficient simulation of the von Mises distribution, Applied Statistics 1979.
 
     Parameters
     ----------

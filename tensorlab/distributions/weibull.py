@@ -13,7 +13,8 @@ __all__ = ["Weibull"]
 class Weibull(TransformedDistribution):
     """The Weibull distribution: x > t has the probability exp(-(t / scale)**concentration).
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, volume 1, chapter 21.
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, volume 1,
+    chapter 21.
 
     Parameters
     ----------
