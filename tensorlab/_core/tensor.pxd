@@ -15,6 +15,7 @@ cdef enum:
     VIEW_INFERENCE = 4          # made under inference_mode
     # keys: what a call has to know of an operand before it takes a short way
     FOREIGN = 1                 # its class has a layer of its own (layers.pyx)
+    BOXED = 2                   # a transform has put another tensor into it (levels.pyx)
 
 cdef class VersionCounter:
     cdef unsigned long value    # in-place operations so far
@@ -27,7 +28,7 @@ cdef class TensorBase:
     cdef ssize numel_
     cdef unsigned char dtype_
     cdef unsigned char ndim_
-    cdef unsigned char keys         # FOREIGN, or 0: then it is what it seems
+    cdef unsigned char keys         # FOREIGN, BOXED, or 0: then it is what it seems
     cdef bint is_contiguous_
     cdef ssize[MAX_NDIM] sizes
     cdef ssize[MAX_NDIM] strides
@@ -45,6 +46,7 @@ cdef class TensorBase:
     cdef unsigned long view_version     # counter value when `node` was last right for this view
     cdef PyObject* accumulator  # borrowed: the AccumulateGrad node of a leaf while one lives
     cdef list hooks             # of a leaf: (key, function)
+    cdef object box             # what a transform has put into it (a Box of levels.pyx), or None
     cdef dict after_hooks       # of a leaf: key: function, called when a gradient has been added to .grad
 
 cdef inline ssize offset_of(TensorBase x) noexcept:
@@ -72,6 +74,7 @@ cdef inline char* memory_of(TensorBase x) except? NULL nogil:
 cdef int refuse_device(TensorBase x) except -1 with gil
 cdef object tensor_class
 cdef int add_foreign_class(object cls) except -1
+cdef int put_into_box(TensorBase x, object box) except -1
 cdef TensorBase new_tensor()
 cdef TensorBase empty_tensor(int dtype, int ndim, const ssize* sizes)
 cdef TensorBase empty_strided_tensor(int dtype, int ndim, const ssize* sizes, const ssize* strides)

@@ -274,13 +274,25 @@ cdef tuple foreign_classes = ()          # those with a layer of their own
 
 cdef int note_keys(TensorBase x) except -1:
     """Give a tensor the keys of its class, so that calls need not look at classes."""
-    if x.keys:
+    if x.keys & FOREIGN:
         return 0
     for cls in foreign_classes:
         if cls in type(x).__mro__:          # issubclass would ask abstract classes as well
-            x.keys = FOREIGN
-            modes.active_layers += 1
+            if x.keys == 0:
+                modes.active_layers += 1
+            x.keys |= FOREIGN
             return 0
+    return 0
+
+
+cdef int put_into_box(TensorBase x, object box) except -1:
+    """Make x what a transform shows of another tensor, or an ordinary one again: None."""
+    if x.keys == 0:
+        modes.active_layers += 1
+    x.box = box
+    x.keys = x.keys | BOXED if box is not None else x.keys & ~BOXED
+    if x.keys == 0:
+        modes.active_layers -= 1
     return 0
 
 

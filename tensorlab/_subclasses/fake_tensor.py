@@ -23,7 +23,7 @@ from tensorlab._core.dispatch.overrides import disabled_tensor_function
 from tensorlab._tensor import Tensor
 from tensorlab.errors import NoDataError
 from tensorlab.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
-from tensorlab.utils._pytree import tree_map
+from tensorlab._pytree import tree_map
 
 
 class UnsupportedFakeTensorException(RuntimeError):

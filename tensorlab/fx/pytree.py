@@ -8,7 +8,7 @@ import sys
 from typing import Any, NamedTuple
 
 from tensorlab.fx.code import CodeGen
-from tensorlab.utils._pytree import TreeSpec, kind_of, tree_flatten, tree_map, tree_unflatten
+from tensorlab._pytree import TreeSpec, kind_of, tree_flatten, tree_map, tree_unflatten
 
 __all__ = [
     "PyTreeCodeGen",

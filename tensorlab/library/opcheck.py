@@ -14,7 +14,7 @@ from tensorlab.errors import NoDataError
 from tensorlab.library.custom_ops import CustomOpDef
 from tensorlab.ops.random_factories import randn_like
 from tensorlab.testing import assert_close
-from tensorlab.utils._pytree import tree_leaves, tree_map, tree_map_only
+from tensorlab._pytree import tree_leaves, tree_map, tree_map_only
 
 TESTS = (
     "test_schema",

@@ -17,7 +17,7 @@ from tensorlab._core.engine.engine import queue_callback
 from tensorlab._tensor import Tensor
 from tensorlab.nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
 from tensorlab.utils._python_dispatch import TorchDispatchMode
-from tensorlab.utils._pytree import tree_leaves, tree_map
+from tensorlab._pytree import tree_leaves, tree_map
 
 __all__ = ["FlopCounterMode", "flop_registry", "register_flop_formula"]
 

@@ -12,7 +12,12 @@ op.pyx explains how an op and its derivatives are declared.
 """
 from cpython.object cimport PyObject
 
-from tensorlab._core.dispatch.layers cimport AUTOGRAD, Layer, handle, has_keys, is_seen, topmost
+from tensorlab._core.dispatch.layers cimport (
+    AUTOCAST, AUTOGRAD, Layer, handle, has_keys, is_seen, topmost
+)
+from tensorlab._core.dispatch.levels cimport (
+    Level, is_boxed, level_of_call, run_inside, run_level, set_entries
+)
 from tensorlab._core.dispatch.op cimport (
     COMPARE, MAX_ARGUMENTS, SAVES_OUTPUT, Op, inplace_op, set_run
 )
@@ -67,6 +72,11 @@ cdef object run_into(Op op, PyObject** arguments, int n, object out, int rules):
 cdef object run_layers(Op op, PyObject** arguments, int n):
     """Let the topmost layer handle the call, or autograd if that is next."""
     cdef Layer layer = topmost(arguments, n, thread_state().ceiling)
+    cdef Level level
+    if layer is None or layer.position < AUTOCAST:
+        level = level_of_call(op, arguments, n)
+        if level is not None:
+            return run_level(level, op, arguments, n)
     if layer is not None and layer.position > AUTOGRAD:
         return handle(layer, op, arguments, n)
     if thread_state().ceiling > AUTOGRAD:
@@ -145,6 +155,8 @@ cdef inline object backend(Op op, PyObject** arguments, int n):
     """What is below autograd: layers, then the kernel."""
     cdef Layer layer
     if active_layers:
+        if is_boxed(arguments, n):
+            return run_inside(op, arguments, n)
         layer = topmost_below_autograd(arguments, n)
         if layer is not None:
             return handle(layer, op, arguments, n)
@@ -275,6 +287,7 @@ cdef int save_results(Op op, OpNode node, int n, object out) except -1:
 
 
 set_run(run)
+set_entries(run, run_recorded)
 set_run_below(run_recorded)
 
 

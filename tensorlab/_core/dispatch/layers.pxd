@@ -6,6 +6,7 @@ cdef enum:
     # positions among the layers (layers.pyx draws them)
     AUTOGRAD = 4000
     ABOVE_RECORDERS = 7000
+    AUTOCAST = 8000
 
 cdef class Layer:
     cdef readonly str place     # a name from PLACES

@@ -5,8 +5,8 @@ its relatives in dispatch.pyx), and below it the layers that are active, in this
 
     public function             reads the arguments; classes and modes that override it were asked before (overrides.pyx)
       |
-    transform                   batching and forward-mode levels: they turn a call into calls of other ops
     autocast                    casts the arguments
+    transform                   grad, jvp and vmap: levels, which call ops again with what is in their boxes (levels.pyx)
     recorder                    writes the calls down, in the forms in which they will run
     profiler                    measures what is below it
       |
@@ -41,7 +41,7 @@ from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.state.modes cimport ThreadState, set_grad_mode, thread_state
 from tensorlab._core.tensor cimport FOREIGN, TensorBase, add_foreign_class, tensor_class
 
-PLACES = ("transform", "autocast", "recorder", "profiler", "autograd", "functionalize", "mode")      # from the top
+PLACES = ("autocast", "transform", "recorder", "profiler", "autograd", "functionalize", "mode")      # from the top
 cdef enum:
     SPACING = 1000              # positions from one place to the next: layers of one place that a thread can nest
 
@@ -69,7 +69,7 @@ cdef class Layer:
 
     Parameters
     ----------
-    place : "transform", "autocast", "recorder", "profiler", "functionalize" or "mode"; where it lies among the others
+    place : "autocast", "transform", "recorder", "profiler", "functionalize" or "mode"; where it lies among the others
     """
 
     def __init__(self, str place):

@@ -154,6 +154,7 @@ cdef class Op:
             names += [part.rpartition(" ")[2] for part in results[1:len(results) - 1].split(", ")]
         self.params = tuple(names)
         self.writes = "!" in parameters
+        self.draws = "Generator? " in parameters
         self.is_view = not self.writes and "(a)" in results and not self.records_itself
         self.creation = VIEW_DEFAULT
         return 0
@@ -417,6 +418,7 @@ cdef Op inplace_op(Op op):
         twin.name, twin.schema = twin.parsed.name, spell(twin.parsed)
         twin.params, twin.arity, twin.is_pointwise = op.params, op.arity, op.is_pointwise
         twin.kernels = op.kernels
+        twin.draws = op.draws
         twin.writes, twin.functional, twin.derivatives = True, op, op.derivatives
         twin.node_name, twin.public_names, twin.constants = op.node_name, op.public_names, op.constants
         twin.aten, twin.fixed = in_place_overload(op.aten), op.fixed

@@ -12,6 +12,7 @@ cdef struct ThreadState:
     bint overrides_disabled     # the engine is calling: no class and no mode overrides that (overrides.pyx)
     PyObject* layers            # the list of layers that this thread has entered, or NULL (layers.pyx)
     int ceiling                 # a call sees only layers below this position: those that have not handled it yet
+    PyObject* levels            # the list of transforms that this thread is in, or NULL (levels.pyx)
     void* handled               # the calls that layers of classes are handling, the innermost first, or NULL (layers.pyx)
 
 # How many layers are entered in the process, in all threads; and that plus the number of tensors with

@@ -16,8 +16,9 @@ cdef extern from *:
         int grad_mode, overrides_disabled;
         PyObject *layers;
         int ceiling;
+        PyObject *levels;
         void *handled;
-    } tl_state = {1, 0, 0, NULL, NULL, NULL, 1, 0, NULL, 1 << 30, NULL};
+    } tl_state = {1, 0, 0, NULL, NULL, NULL, 1, 0, NULL, 1 << 30, NULL, NULL};
     """
     ThreadState tl_state
 

@@ -13,7 +13,7 @@ from tensorlab._tensor import Tensor
 from tensorlab.distributed import coalescing, objects, process_groups
 from tensorlab.errors import DistError
 from tensorlab.ops.creation import zeros_like
-from tensorlab.utils._pytree import tree_map
+from tensorlab._pytree import tree_map
 
 __all__ = [
     "StateDictOptions",

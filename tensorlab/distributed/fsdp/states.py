@@ -9,7 +9,7 @@ from tensorlab.autograd.grad_mode import is_grad_enabled
 from tensorlab.autograd.variable import queue_callback
 from tensorlab.distributed.fsdp.saved import without_gathered
 from tensorlab.nn.parameter import Parameter
-from tensorlab.utils._pytree import tree_map
+from tensorlab._pytree import tree_map
 
 STATE = "_fsdp_state"  # the attribute of a module that holds its State
 

@@ -3,7 +3,7 @@
 from tensorlab import _missing
 from tensorlab._tensor import Tensor
 from tensorlab.ops.joining import cat
-from tensorlab.utils._pytree import tree_flatten, tree_map, tree_unflatten
+from tensorlab._pytree import tree_flatten, tree_map, tree_unflatten
 
 __all__ = ["TensorChunkSpec", "merge_chunks", "split_args_kwargs_into_chunks"]
 

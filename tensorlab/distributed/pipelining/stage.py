@@ -8,7 +8,7 @@ from tensorlab.distributed.pipelining.microbatch import detached
 from tensorlab.distributed.process_groups import the_group
 from tensorlab.errors import DistError
 from tensorlab.ops.creation import empty
-from tensorlab.utils._pytree import tree_flatten, tree_unflatten
+from tensorlab._pytree import tree_flatten, tree_unflatten
 
 __all__ = ["PipelineStage"]
 

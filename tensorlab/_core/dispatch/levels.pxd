@@ -1,0 +1,35 @@
+"""Levels: the transforms that are running, and the boxes in which they show tensors to a program."""
+from cpython.object cimport PyObject
+
+from tensorlab._core.dispatch.op cimport Op, run_function
+from tensorlab._core.layout cimport ssize
+from tensorlab._core.tensor cimport TensorBase
+
+cdef enum:
+    # what a level does with a call
+    RECORDS = 0                 # grad, vjp: it writes down a graph of its own
+    PUSHES = 1                  # jvp: it computes tangents, too
+    BATCHES = 2                 # vmap: it computes for all examples of a batch
+
+cdef class Level:
+    cdef readonly str transform     # the name of the public function: "vmap"
+    cdef readonly int kind          # RECORDS, PUSHES or BATCHES
+    cdef readonly int number        # 1 for the outermost transform of the thread
+    cdef readonly bint is_alive     # is it still running?
+    cdef readonly bint allows_capture   # may a tensor from outside be written to? (forward_ad)
+    cdef readonly ssize size        # of BATCHES: how many examples
+    cdef readonly str randomness    # of BATCHES: "error", "different" or "same"
+    cdef readonly object rules      # op: the rule that turns a call into others
+    cdef bint grad_mode             # of the thread, when the transform began
+
+cdef class Box:
+    cdef readonly Level level
+    cdef readonly TensorBase value
+    cdef readonly TensorBase tangent    # of PUSHES
+
+cdef Level level_of_call(Op op, PyObject** arguments, int n)
+cdef bint is_boxed(PyObject** arguments, int n)
+cdef object run_level(Level level, Op op, PyObject** arguments, int n)
+cdef object run_inside(Op op, PyObject** arguments, int n)
+cdef TensorBase boxed(Level level, TensorBase value, TensorBase tangent)
+cdef int set_entries(run_function entry, run_function recorded) except -1

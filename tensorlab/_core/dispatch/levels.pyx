@@ -1,0 +1,406 @@
+"""Levels: the transforms that are running, and the boxes in which they show tensors to a program.
+
+A transform, such as vmap or grad, calls a function of the program with tensors in *boxes*. A box is a tensor without memory
+that stands for another one, its `value`:
+
+    RECORDS   grad, vjp    a box has a history, which its value knows nothing of
+    PUSHES    jvp          a box has two tensors, the value and its tangent
+    BATCHES   vmap         the value has one more dimension, the first one: the batch
+
+Each transform that is running is a Level; those of a thread have numbers, 1 for the outermost one. The value of a box may be a
+box itself, of a lower level. So `grad` inside `vmap` sees boxes of level 2 that stand for boxes of level 1, that stand for
+tensors.
+
+A call of an op goes to the highest level among its operands (as in HIPS autograd, and with functorch's stack of interpreters).
+That level turns it into calls with the values of its boxes. They come through the entry of all calls, and so to the next
+level, until no operand is in a box. Everything else in this package, autograd, layers, recorders and kernels, sees those:
+
+    x.sin() * y, level 2 records        a node of its graph for sin, then: call sin with the values
+      sin, level 1 batches              sin of the whole batch, by a rule
+        sin                             of an ordinary tensor
+
+A transform may end while boxes of it are alive, in the graph for example that a function returned by vjp uses. Such a box is
+taken for its value.
+
+Programs that use no transform pay for nothing here: a box has a key (tensor.pxd), and only calls with keys are looked at.
+"""
+cimport cython
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+
+cimport tensorlab._core.state.modes as modes
+from tensorlab._core.dispatch.op cimport DTYPE, GRAD, MAX_ARGUMENTS, OUT, SHAPE, Op, run_function
+from tensorlab._core.dispatch.operands cimport promoted_dtype
+from tensorlab._core.dtypes cimport dtype_object, item_size
+from tensorlab._core.storage cimport shell_storage
+from tensorlab._core.state.modes cimport ThreadState, set_grad_mode, thread_state
+from tensorlab._core.tensor cimport (
+    BOXED, TensorBase, new_tensor, offset_of, place_of, put_into_box, set_layout
+)
+
+from tensorlab._core.dispatch.facets import REGISTRY
+from tensorlab.errors import GradientError
+
+cdef run_function entry = NULL              # dispatch.run
+cdef run_function record = NULL             # dispatch.run_recorded
+
+cdef int set_entries(run_function entry_, run_function recorded) except -1:
+    """Take the two functions of dispatch.pyx, which knows this module."""
+    global entry, record
+    entry, record = entry_, recorded
+    return 0
+
+
+# ---------------------------------------------------------------- levels
+@cython.final
+@cython.binding(False)
+@cython.auto_pickle(False)
+cdef class Level:
+    """A transform that is running."""
+
+    def __repr__(self):
+        state = "" if self.is_alive else ", which has ended"
+        return f"<{self.transform}, level {self.number}{state}>"
+
+
+def enter_level(str transform, int kind, rules=None, ssize size=0, str randomness="error", bint allows_capture=False):
+    """Begin a transform in this thread; `leave_level` ends it."""
+    cdef ThreadState* state = thread_state()
+    cdef Level level = Level.__new__(Level)
+    cdef list entered
+    if state.levels == NULL:
+        entered = []
+        Py_INCREF(entered)                  # kept for the life of the thread
+        state.levels = <PyObject*>entered
+    entered = <list>state.levels
+    level.transform, level.kind, level.rules, level.size, level.randomness = transform, kind, rules, size, randomness
+    level.number, level.is_alive, level.allows_capture = len(entered) + 1, True, allows_capture
+    level.grad_mode = state.grad_mode
+    entered.append(level)
+    if kind == BATCHES:                     # it is asked about calls without operands, too: they may draw random numbers
+        modes.entered_layers += 1
+        modes.active_layers += 1
+    return level
+
+
+def leave_level(Level level not None):
+    """End the transform that was begun last."""
+    cdef list entered = [] if thread_state().levels == NULL else <list>thread_state().levels
+    if not entered or entered[-1] is not level:
+        raise RuntimeError(f"{level.transform}: a transform must end in the thread in which it began, and after those in it")
+    entered.pop()
+    level.is_alive = False
+    if level.kind == BATCHES:
+        modes.entered_layers -= 1
+        modes.active_layers -= 1
+
+
+def levels():
+    """The transforms that this thread is in, the outermost first."""
+    return [] if thread_state().levels == NULL else list(<list>thread_state().levels)
+
+
+# ---------------------------------------------------------------- boxes
+@cython.final
+@cython.freelist(64)
+@cython.binding(False)
+@cython.auto_pickle(False)
+cdef class Box:
+    """What a transform has put into a tensor."""
+
+
+cdef TensorBase boxed(Level level, TensorBase value, TensorBase tangent):
+    """A tensor that stands for `value` at a level."""
+    cdef TensorBase x = new_tensor()
+    cdef Box box = Box.__new__(Box)
+    box.level, box.value, box.tangent = level, value, tangent
+    put_into_box(x, box)
+    show_layout(x, box)
+    return x
+
+
+cdef int show_layout(TensorBase x, Box box) except -1:
+    """Give a box the shape, type and device of its value. A batch isn't shown."""
+    cdef TensorBase value = box.value
+    cdef int hidden = box.level.kind == BATCHES
+    x.dtype_ = value.dtype_
+    set_layout(x, value.ndim_ - hidden, value.sizes + hidden, value.strides + hidden)
+    if x.storage_.nbytes_ != value.storage_.nbytes_ or place_of(x) != place_of(value) or x.storage_.address != NULL:
+        x.storage_ = shell_storage(place_of(value), value.storage_.nbytes_)
+    x.data_ = <char*>NULL + offset_of(value) * item_size[value.dtype_]
+    return 0
+
+
+cdef inline Box box_at(object x, Level level):
+    """The box of x if it is of this level, else None."""
+    if isinstance(x, TensorBase) and (<TensorBase>x).keys & BOXED:
+        if (<Box>(<TensorBase>x).box).level is level:
+            return <Box>(<TensorBase>x).box
+    return None
+
+
+def box(Level level not None, TensorBase value not None, TensorBase tangent=None):
+    """A tensor that stands for `value` at a level; at one of BATCHES, the first dimension of the value isn't shown."""
+    return boxed(level, value, tangent)
+
+
+def fill_box(TensorBase x not None, Level level not None, TensorBase value not None, TensorBase tangent=None):
+    """Make an existing tensor a box, or give it another value."""
+    cdef Box box = Box.__new__(Box)
+    box.level, box.value, box.tangent = level, value, tangent
+    put_into_box(x, box)
+    show_layout(x, box)
+
+
+def box_of(x):
+    """The Box of a tensor, or None: it has `level`, `value` and `tangent`."""
+    if isinstance(x, TensorBase) and (<TensorBase>x).keys & BOXED:
+        return (<TensorBase>x).box
+    return None
+
+
+def value_at(x, Level level not None):
+    """The value of a box of this level; anything else as it is."""
+    cdef Box box = box_at(x, level)
+    return x if box is None else box.value
+
+
+def tangent_at(x, Level level not None):
+    """The tangent of a box of this level, or None."""
+    cdef Box box = box_at(x, level)
+    return None if box is None else box.tangent
+
+
+# ---------------------------------------------------------------- who handles a call
+cdef Level level_of_call(Op op, PyObject** arguments, int n):
+    """The level that a call goes to; None if no operand is boxed. One that has ended comes first."""
+    cdef Level level = None
+    cdef list entered
+    cdef int i
+    for i in range(n):
+        level = higher(level, <object>arguments[i])
+    if op.draws and thread_state().levels != NULL:
+        entered = <list>thread_state().levels
+        for one in reversed(entered):
+            if level is not None and (not level.is_alive or level.number >= (<Level>one).number):
+                break
+            if (<Level>one).kind == BATCHES:
+                return <Level>one
+    return level
+
+
+cdef Level higher(Level level, object value):
+    """The level of a value if it is higher than this one."""
+    cdef Level other
+    if isinstance(value, TensorBase):
+        if (<TensorBase>value).keys & BOXED:
+            other = (<Box>(<TensorBase>value).box).level
+            if level is None or (level.is_alive and (not other.is_alive or other.number > level.number)):
+                return other
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            level = higher(level, item)
+    return level
+
+
+cdef bint is_boxed(PyObject** arguments, int n):
+    """Is one of the operands a box?"""
+    cdef int i
+    for i in range(n):
+        if higher(None, <object>arguments[i]) is not None:
+            return True
+    return False
+
+
+cdef object run_level(Level level, Op op, PyObject** arguments, int n):
+    """Let a level handle a call."""
+    if not level.is_alive:
+        if level.kind == BATCHES:
+            raise RuntimeError(f"{op.name}: an operand was made inside of {level.transform}, which has ended: a tensor of one "
+                               f"example must not leave the function, as by a list from outside. Return it instead")
+        return run_with_values(level, op, arguments, n)
+    if op.writes and box_at(<object>arguments[0], level) is None and not level.allows_capture:
+        refuse_captured(level, op)
+    if level.kind == RECORDS:
+        return run_recording(level, op, arguments, n)
+    if level.kind == PUSHES:
+        return level.rules(level, op, tuple([<object>arguments[i] for i in range(n)]))
+    return run_batched(level, op, arguments, n)
+
+
+cdef int refuse_captured(Level level, Op op) except -1:
+    if level.kind == BATCHES:
+        raise RuntimeError(f"vmap: {op.name}(self, *extra_args) is not possible, because self is the same for all examples, and "
+                           f"another operand differs from example to example: the result would not fit. Make self inside of the "
+                           f"function from what is mapped over, as x.new_zeros(...) does, or write {op.name.rstrip('_')} instead")
+    raise RuntimeError(f"{level.transform}: the function calls the in-place operation {op.name}, which would mutate a captured "
+                       f"Tensor, one that is no argument of it. This is not supported; rewrite the function to use an operation "
+                       f"that returns a new tensor, or pass that Tensor in as an argument")
+
+
+# ---------------------------------------------------------------- values in, boxes out
+cdef object values_of(object value, Level level):
+    """An argument without the boxes of a level."""
+    cdef Box box
+    if isinstance(value, TensorBase):
+        box = box_at(value, level)
+        return value if box is None else box.value
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            if isinstance(item, (TensorBase, tuple, list)):
+                return type(value)([values_of(one, level) for one in value])
+    return value
+
+
+cdef object call(Op op, list arguments):
+    """Call an op through the entry of all calls."""
+    cdef PyObject* pointers[MAX_ARGUMENTS]
+    cdef int i, n = <int>len(arguments)
+    for i in range(n):
+        pointers[i] = <PyObject*>arguments[i]
+    return entry(op, pointers, n)
+
+
+cdef object run_with_values(Level level, Op op, PyObject** arguments, int n):
+    """A call with boxes of a level that has ended."""
+    cdef list values = [values_of(<object>arguments[i], level) for i in range(n)]
+    cdef object out = call(op, values)
+    if op.writes and out is values[0]:
+        show_again(level, <object>arguments[0])
+        return <object>arguments[0]
+    return out
+
+
+cdef int show_again(Level level, object x) except -1:
+    """A call in place may have changed the layout of the value."""
+    cdef Box box = box_at(x, level)
+    if box is not None:
+        show_layout(<TensorBase>x, box)
+    return 0
+
+
+cdef object boxes_of(Level level, object out):
+    """Results in boxes: of a call that made something new."""
+    if isinstance(out, TensorBase):
+        return boxed(level, <TensorBase>out, None)
+    if isinstance(out, (tuple, list)):
+        return type(out)([boxes_of(level, one) for one in out])
+    return out
+
+
+# ---------------------------------------------------------------- RECORDS
+cdef object run_recording(Level level, Op op, PyObject** arguments, int n):
+    """Let autograd record the call among the boxes of a level. The history that other operands have isn't this level's."""
+    cdef list sealed = [seal(level, <object>arguments[i]) for i in range(n)]
+    cdef PyObject* pointers[MAX_ARGUMENTS]
+    cdef int i
+    for i in range(n):
+        pointers[i] = <PyObject*>sealed[i]
+    return record(op, pointers, n)
+
+
+cdef object seal(Level level, object value):
+    cdef TensorBase x
+    if isinstance(value, TensorBase):
+        x = <TensorBase>value
+        if box_at(x, level) is None and (x.keys & BOXED or x.wants_grad or x.node is not None or x.base is not None):
+            return boxed(level, x, None)
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            if isinstance(item, (TensorBase, tuple, list)):
+                return type(value)([seal(level, one) for one in value])
+    return value
+
+
+cdef object run_inside(Op op, PyObject** arguments, int n):
+    """Below autograd at a level: the call with the values, as the thread was when the transform began."""
+    cdef Level level = level_of_call(op, arguments, n)
+    cdef list values = [values_of(<object>arguments[i], level) for i in range(n)]
+    cdef bint grad_mode
+    if not level.is_alive:
+        return run_with_values(level, op, arguments, n)
+    grad_mode = set_grad_mode(level.grad_mode)
+    try:
+        out = call(op, values)
+    finally:
+        set_grad_mode(grad_mode)
+    if op.writes and out is values[0]:
+        show_again(level, <object>arguments[0])
+        return <object>arguments[0]
+    return boxes_of(level, out)
+
+
+# ---------------------------------------------------------------- BATCHES
+cdef object run_batched(Level level, Op op, PyObject** arguments, int n):
+    """A call for all examples at once."""
+    cdef Op functional = op.functional if op.functional is not None else op
+    if functional.is_pointwise and not op.draws:
+        return batch_pointwise(level, op, arguments, n)
+    return level.rules(level, op, tuple([<object>arguments[i] for i in range(n)]))
+
+
+cdef object batch_pointwise(Level level, Op op, PyObject** arguments, int n):
+    """Of a pointwise op: the batch is one more dimension on the left, so shorter operands get dimensions behind it."""
+    cdef list values = [values_of(<object>arguments[i], level) for i in range(n)]
+    cdef TensorBase x
+    cdef int i, longest = 0
+    for i in range(n):
+        if isinstance(<object>arguments[i], TensorBase):
+            longest = max(longest, (<TensorBase>arguments[i]).ndim_)
+    for i in range(n):
+        x = <TensorBase>arguments[i] if isinstance(<object>arguments[i], TensorBase) else None
+        if x is not None and x.ndim_ < longest and values[i] is not x:
+            if x.ndim_ == 0:            # with a dimension it would take part in type promotion in another way
+                values[i] = with_dtype(values[i], promoted_dtype(arguments, n, op.name))
+            values[i] = lengthened(<TensorBase>values[i], longest - x.ndim_)
+    out = call(op, values)
+    if op.writes:
+        show_again(level, <object>arguments[0])
+        return <object>arguments[0]
+    return boxes_of(level, out)
+
+
+cdef object with_dtype(object x, int dtype):
+    return x if (<TensorBase>x).dtype_ == dtype else x.to(dtype_object(dtype))
+
+
+cdef object lengthened(TensorBase value, int count):
+    """A batch with `count` dimensions of size 1 behind it."""
+    cdef object out = value
+    for _ in range(count):
+        out = call(<Op>REGISTRY["unsqueeze"], [out, 1])
+    return out
+
+
+# ---------------------------------------------------------------- the derivative of an element, forward
+def push_elementwise(Op op not None, tuple primals, tuple tangents, TensorBase out not None):
+    """The tangent of a pointwise op's result: its formulas, which multiply a gradient with the derivative of each element,
+    multiply a tangent just as well. None if a formula can't be used so.
+    """
+    cdef object total = None, one
+    cdef int j, i
+    if op.is_joint:
+        return None
+    for j in range(op.derivative_count):
+        i = op.positions[j]
+        if tangents[i] is None:
+            continue
+        one = op.formulas[j](*[formula_argument(code, i, tangents[i], primals, out) for code in <tuple>op.takes[j]])
+        if one is not None:
+            total = one if total is None else total + one
+    return total
+
+
+cdef object formula_argument(int code, int position, object tangent, tuple primals, object out):
+    """What a formula asks for by this code (op.pyx)."""
+    if code >= 0:
+        return primals[code]
+    if code == GRAD:
+        return tangent
+    if code == OUT:
+        return out
+    if code == SHAPE:
+        return primals[position].shape
+    if code == DTYPE:
+        return primals[position].dtype
+    raise GradientError(f"a formula of a pointwise op asks for the layout of its operand (code {code})")

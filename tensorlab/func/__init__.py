@@ -1,0 +1,37 @@
+"""Transforms of functions: derivatives and batches, which nest in any order.
+
+grad, grad_and_value, vjp, jvp, linearize     derivatives
+jacrev, jacfwd, hessian                       all of them at once
+vmap                                          a function of one example, for a batch
+functional_call, stack_module_state           modules as functions of their parameters
+"""
+
+from tensorlab import _planned
+from tensorlab._on_demand import on_demand
+from tensorlab.func.jacobians import hessian, jacfwd, jacrev
+from tensorlab.func.transforms import grad, grad_and_value, jvp, linearize, vjp
+from tensorlab.func.vmapping import vmap
+
+__all__ = [
+    "functional_call",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "vjp",
+    "vmap",
+]
+
+globals().update(
+    _planned.names(
+        __name__,
+        """functionalize replace_all_batch_norm_modules_ stack_module_state""",
+        until="write a loop over the examples, or put them into a batch.",
+        chapter="23-higher-order",
+    )
+)
+
+__getattr__, __dir__ = on_demand(__name__, ("stateless",), {"functional_call": "stateless"})
