@@ -418,9 +418,20 @@ def tree_map(func, tree, *rests, is_leaf=None):
     >>> tree_map(lambda x: x * 2, (1, [2]))
     (2, [4])
     """
+    if not rests:
+        return _map(func, tree, is_leaf)
     leaves, spec = tree_flatten(tree, is_leaf)
     others = [spec.flatten_up_to(one) for one in rests]
     return _unflatten(map(func, leaves, *others), spec)
+
+
+def _map(func, tree, is_leaf):
+    """The same of one tree, which needs no structure."""
+    kind = None if is_leaf is not None and is_leaf(tree) else kind_of(tree)
+    if kind is None:
+        return func(tree)
+    items, context = kind.flatten(tree)
+    return kind.unflatten([_map(func, item, is_leaf) for item in items], context)
 
 
 def tree_map_(func, tree, *rests, is_leaf=None):

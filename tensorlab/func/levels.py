@@ -1,51 +1,57 @@
-"""A transform as a block: the level is there inside of it, and what goes wrong in it says so."""
+"""A transform as a block: the level is there inside of it, and what goes wrong in it says so.
+
+with recording("grad") as level: ...
+"""
 
 import traceback
-from contextlib import contextmanager
 
 from tensorlab._core.dispatch.levels import enter_level, leave_level
+from tensorlab.func.batching import batching as batching_rules
 from tensorlab.func.batching import run_batched
+from tensorlab.func.pushing import pushing as pushing_rules
 from tensorlab.func.pushing import run_pushed
 
 RECORDS, PUSHES, BATCHES = range(3)
 _PACKAGE = __name__.partition(".")[0]
 
 
-@contextmanager
 def recording(transform):
     """A level that records: grad, vjp."""
-    with _level(transform, RECORDS) as level:
-        yield level
+    return _Running(transform, RECORDS)
 
 
-@contextmanager
 def pushing(transform):
     """A level that computes tangents: jvp."""
-    with _level(transform, PUSHES, run_pushed) as level:
-        yield level
+    return _Running(transform, PUSHES, pushing_rules, run_pushed)
 
 
-@contextmanager
 def batching(transform, size, randomness):
     """A level that computes for all examples of a batch: vmap."""
-    with _level(transform, BATCHES, run_batched, size, randomness) as level:
-        yield level
+    return _Running(
+        transform, BATCHES, batching_rules, run_batched, size=size, randomness=randomness
+    )
 
 
-@contextmanager
-def _level(transform, kind, rules=None, size=0, randomness="error"):
-    level = enter_level(transform, kind, rules, size, randomness)
-    try:
-        yield level
-    except Exception as error:
-        _say_where(level, error)
-        raise
-    finally:
-        leave_level(level)
+class _Running:
+    """The block; a class, as a generator takes three times as long."""
+
+    __slots__ = ("arguments", "level", "settings")
+
+    def __init__(self, *arguments, **settings):
+        self.arguments, self.settings = arguments, settings
+
+    def __enter__(self):
+        self.level = enter_level(*self.arguments, **self.settings)
+        return self.level
+
+    def __exit__(self, cls, error, trace):
+        if error is not None:
+            _say_where(self.level, error)
+        leave_level(self.level)
 
 
 def _say_where(level, error):
-    """Add a note to an error: in which transform, at which level, and in which line of the program it was raised."""
+    """Add a note to an error: in which transform, at which level, and in which line of the program."""
     lines = [
         (frame, line)
         for frame, line in traceback.walk_tb(error.__traceback__)

@@ -10,7 +10,7 @@ and take its results out of them.
 
 import functools
 
-from tensorlab._core.dispatch.levels import box, value_at
+from tensorlab._core.dispatch.levels import box, tangent_at, value_at
 from tensorlab._core.engine.backward import grad as backward
 from tensorlab._core.state.modes import is_grad_enabled
 from tensorlab._core.tensor import TensorBase
@@ -301,35 +301,36 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
 def _jvp(name, func, primals, tangents, strict, has_aux):
     leaves, spec, directions = _checked_tangents(name, primals, tangents)
     with pushing(name) as level:
-        boxes = [
-            box(level, x, t) if isinstance(x, TensorBase) else x
-            for x, t in zip(leaves, directions, strict=True)
-        ]
-        out = func(*tree_unflatten(boxes, spec))
+        boxes = [box(level, *pair) for pair in zip(leaves, directions, strict=True)]
+        out = func(*(boxes if spec is None else tree_unflatten(boxes, spec)))
         out, aux = _with_aux(name, out) if has_aux else (out, None)
-        results, out_spec = tree_flatten(out)
-        if not all(isinstance(one, TensorBase) for one in results):
-            raise RuntimeError(
-                f"{name}(f, primals, tangents): Expected f to return only tensors, got {_described(out)}"
-            )
-        if strict and not all(trees.depends(level, out)):
-            raise RuntimeError(
-                f"{name}: an output does not depend on the inputs, which strict=True refuses"
-            )
-        moved = tree_unflatten(tree_flatten(trees.tangents(level, out))[0], out_spec)
-        out, aux = trees.opened(level, (out, aux))
-    return (out, moved, aux) if has_aux else (out, moved)
+        results = [out] if isinstance(out, TensorBase) else tree_flatten(out)[0]
+        for one in results:
+            if not isinstance(one, TensorBase):
+                raise RuntimeError(
+                    f"{name}(f, primals, tangents): Expected f to return only tensors, got {_described(one)}"
+                )
+            if strict and tangent_at(one, level) is None:
+                raise RuntimeError(
+                    f"{name}: an output does not depend on the inputs, which strict=True refuses"
+                )
+        moved = tree_map(lambda x: trees.tangent(level, x), out)
+        out = trees.opened(level, out)
+        return (out, moved, trees.opened(level, aux)) if has_aux else (out, moved)
 
 
 def _checked_tangents(name, primals, tangents):
-    """Leaves of the primals, their spec, and leaves of the tangents."""
+    """Leaves of the primals, their form (None for a tuple of tensors), and leaves of the tangents."""
     for given, what in ((primals, "primals"), (tangents, "tangents")):
         if not isinstance(given, tuple):
             raise RuntimeError(
                 f"{name}: Expected {what} to be a tuple, such as ({what[:-1]},), and it is a {type(given).__name__}"
             )
-    leaves, spec = tree_flatten(primals)
-    directions, other = tree_flatten(tangents)
+    if len(primals) == len(tangents) and _are_tensors(primals) and _are_tensors(tangents):
+        leaves, directions, spec, other = primals, tangents, None, None
+    else:
+        leaves, spec = tree_flatten(primals)
+        directions, other = tree_flatten(tangents)
     if spec != other:
         raise RuntimeError(
             f"{name}: Expected primals and tangents to have the same python structure; "
@@ -347,6 +348,10 @@ def _checked_tangents(name, primals, tangents):
                 f"{name}: tangent {i} has shape {tuple(t.shape)}, and its primal has {tuple(x.shape)}"
             )
     return leaves, spec, directions
+
+
+def _are_tensors(items):
+    return all([isinstance(one, TensorBase) for one in items])
 
 
 def linearize(func, *primals):
@@ -373,7 +378,6 @@ def linearize(func, *primals):
     tensor([2., 0.])
     """
     output, pull = _vjp("linearize", func, primals, False)
-    leaves, spec = tree_flatten(output)
 
     # v -> v J is linear in v, whatever v is; the transpose of that is t -> J t
     zeros = tree_map(zeros_like, output)

@@ -19,7 +19,8 @@ cdef class Level:
     cdef readonly bint allows_capture   # may a tensor from outside be written to? (forward_ad)
     cdef readonly ssize size        # of BATCHES: how many examples
     cdef readonly str randomness    # of BATCHES: "error", "different" or "same"
-    cdef readonly object rules      # op: the rule that turns a call into others
+    cdef readonly object rules      # op: the rule that turns a call into others (a facet)
+    cdef readonly object run        # run(level, op, arguments) handles a call by its rule
     cdef bint grad_mode             # of the thread, when the transform began
 
 cdef class Box:

@@ -31,7 +31,7 @@ from cpython.ref cimport Py_INCREF
 cimport tensorlab._core.state.modes as modes
 from tensorlab._core.dispatch.op cimport DTYPE, GRAD, MAX_ARGUMENTS, OUT, SHAPE, Op, run_function
 from tensorlab._core.dispatch.operands cimport promoted_dtype
-from tensorlab._core.dtypes cimport dtype_object, item_size
+from tensorlab._core.dtypes cimport COMPLEX, dtype_object, is_in, item_size
 from tensorlab._core.storage cimport shell_storage
 from tensorlab._core.state.modes cimport ThreadState, set_grad_mode, thread_state
 from tensorlab._core.tensor cimport (
@@ -63,8 +63,12 @@ cdef class Level:
         return f"<{self.transform}, level {self.number}{state}>"
 
 
-def enter_level(str transform, int kind, rules=None, ssize size=0, str randomness="error", bint allows_capture=False):
-    """Begin a transform in this thread; `leave_level` ends it."""
+def enter_level(str transform, int kind, rules=None, run=None, *, ssize size=0, str randomness="error",
+                bint allows_capture=False):
+    """Begin a transform in this thread; `leave_level` ends it.
+
+    `rules` is the facet with the rules of ops, and `run(level, op, arguments)` handles a call that isn't handled here.
+    """
     cdef ThreadState* state = thread_state()
     cdef Level level = Level.__new__(Level)
     cdef list entered
@@ -73,7 +77,8 @@ def enter_level(str transform, int kind, rules=None, ssize size=0, str randomnes
         Py_INCREF(entered)                  # kept for the life of the thread
         state.levels = <PyObject*>entered
     entered = <list>state.levels
-    level.transform, level.kind, level.rules, level.size, level.randomness = transform, kind, rules, size, randomness
+    level.transform, level.kind, level.rules, level.run = transform, kind, rules, run
+    level.size, level.randomness = size, randomness
     level.number, level.is_alive, level.allows_capture = len(entered) + 1, True, allows_capture
     level.grad_mode = state.grad_mode
     entered.append(level)
@@ -86,7 +91,7 @@ def enter_level(str transform, int kind, rules=None, ssize size=0, str randomnes
 def leave_level(Level level not None):
     """End the transform that was begun last."""
     cdef list entered = [] if thread_state().levels == NULL else <list>thread_state().levels
-    if not entered or entered[-1] is not level:
+    if not entered or entered[len(entered) - 1] is not level:
         raise RuntimeError(f"{level.transform}: a transform must end in the thread in which it began, and after those in it")
     entered.pop()
     level.is_alive = False
@@ -223,9 +228,11 @@ cdef object run_level(Level level, Op op, PyObject** arguments, int n):
         refuse_captured(level, op)
     if level.kind == RECORDS:
         return run_recording(level, op, arguments, n)
-    if level.kind == PUSHES:
-        return level.rules(level, op, tuple([<object>arguments[i] for i in range(n)]))
-    return run_batched(level, op, arguments, n)
+    if level.kind == PUSHES and is_elementwise(level, op, arguments, n):
+        return push_elementwise(level, op, arguments, n)
+    if level.kind == BATCHES and (op if op.functional is None else op.functional).is_pointwise and not op.draws:
+        return batch_pointwise(level, op, arguments, n)
+    return level.run(level, op, tuple([<object>arguments[i] for i in range(n)]))
 
 
 cdef int refuse_captured(Level level, Op op) except -1:
@@ -331,14 +338,6 @@ cdef object run_inside(Op op, PyObject** arguments, int n):
 
 
 # ---------------------------------------------------------------- BATCHES
-cdef object run_batched(Level level, Op op, PyObject** arguments, int n):
-    """A call for all examples at once."""
-    cdef Op functional = op.functional if op.functional is not None else op
-    if functional.is_pointwise and not op.draws:
-        return batch_pointwise(level, op, arguments, n)
-    return level.rules(level, op, tuple([<object>arguments[i] for i in range(n)]))
-
-
 cdef object batch_pointwise(Level level, Op op, PyObject** arguments, int n):
     """Of a pointwise op: the batch is one more dimension on the left, so shorter operands get dimensions behind it."""
     cdef list values = [values_of(<object>arguments[i], level) for i in range(n)]
@@ -372,26 +371,44 @@ cdef object lengthened(TensorBase value, int count):
     return out
 
 
-# ---------------------------------------------------------------- the derivative of an element, forward
-def push_elementwise(Op op not None, tuple primals, tuple tangents, TensorBase out not None):
-    """The tangent of a pointwise op's result: its formulas, which multiply a gradient with the derivative of each element,
-    multiply a tangent just as well. None if a formula can't be used so.
-    """
+# ---------------------------------------------------------------- PUSHES
+cdef bint is_elementwise(Level level, Op op, PyObject** arguments, int n):
+    """Do the formulas of an op's derivatives, which multiply a gradient with the derivative of each element, multiply a
+    tangent just as well? They do of pointwise ops, but for functions of complex numbers that aren't holomorphic."""
+    cdef int i
+    if not op.is_pointwise or op.writes or op.is_joint or op.draws or level.rules[op] is not None:
+        return False
+    if op.is_holomorphic:
+        return True
+    for i in range(n):
+        if isinstance(<object>arguments[i], TensorBase) and is_in((<TensorBase>arguments[i]).dtype_, COMPLEX):
+            return False
+    return True
+
+
+cdef object push_elementwise(Level level, Op op, PyObject** arguments, int n):
+    """The result of such an op, and its tangent."""
+    cdef list primals = [values_of(<object>arguments[i], level) for i in range(n)]
+    cdef TensorBase out = call(op, primals)
     cdef object total = None, one
-    cdef int j, i
-    if op.is_joint:
-        return None
+    cdef Box box
+    cdef int j
     for j in range(op.derivative_count):
-        i = op.positions[j]
-        if tangents[i] is None:
+        box = box_at(<object>arguments[op.positions[j]], level)
+        if box is None:
             continue
-        one = op.formulas[j](*[formula_argument(code, i, tangents[i], primals, out) for code in <tuple>op.takes[j]])
+        one = op.formulas[j](*[formula_argument(code, op.positions[j], box.tangent, primals, out)
+                               for code in <tuple>op.takes[j]])
         if one is not None:
             total = one if total is None else total + one
-    return total
+    if total is None:
+        return out
+    if (<TensorBase?>total).ndim_ != out.ndim_ or total.shape != out.shape:
+        total = total.expand(out.shape)
+    return boxed(level, out, with_dtype(total, out.dtype_))
 
 
-cdef object formula_argument(int code, int position, object tangent, tuple primals, object out):
+cdef object formula_argument(int code, int position, object tangent, list primals, object out):
     """What a formula asks for by this code (op.pyx)."""
     if code >= 0:
         return primals[code]

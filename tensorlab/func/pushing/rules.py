@@ -11,7 +11,7 @@ here: it is made with the values, and a rule makes the tangent of what it return
 if it has no tangent (for a list of tensors, a tuple of them). `out` is what the op returned. The
 rule returns its tangent, or a tuple for several results, with None for one that has none.
 
-Few ops need a rule. Of a pointwise op, the formulas of its derivative serve (push_elementwise in
+Few ops need a rule. Of a pointwise op, the formulas of its derivative serve (in
 levels.pyx). A view of a value has the same view of its tangent. For the rest there is a general
 way, which takes two backward passes: v J is linear in v, and backward through it gives J t.
 """
@@ -22,7 +22,6 @@ from tensorlab._core.dispatch.levels import (
     enter_level,
     fill_box,
     leave_level,
-    push_elementwise,
     tangent_at,
     value_at,
 )
@@ -78,15 +77,7 @@ def tangent_of(op, primals, tangents, out):
         return None
     if op.is_view:
         return op(tangents[0], *primals[1:])
-    if op.is_pointwise and (op.is_holomorphic or not _has_complex(primals, out)):
-        tangent = push_elementwise(op, primals, tangents, out)
-        if tangent is not None:
-            return tangent
     return by_two_passes(op, primals, tangents)
-
-
-def _has_complex(primals, out):
-    return any(isinstance(one, TensorBase) and one.dtype.is_complex for one in (*primals, out))
 
 
 def by_two_passes(op, primals, tangents):
