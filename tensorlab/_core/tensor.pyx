@@ -478,6 +478,8 @@ cdef TensorBase alias(TensorBase x):
     """Another tensor over the same elements and the same version counter, unknown to autograd."""
     cdef TensorBase out = alias_as(x, x.ndim_, x.sizes, x.strides, x.data_)
     out.forms = x.forms
+    if x.keys & BOXED:
+        put_into_box(out, x.box)
     return out
 
 

@@ -55,7 +55,7 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
             [
                 _by_input(
                     [
-                        part[k].reshape(*out.shape, *x.shape)
+                        part[k].reshape((*out.shape, *x.shape))
                         for part, x in zip(parts, inputs, strict=True)
                     ],
                     input_spec,
@@ -126,7 +126,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error", chunk_size=Non
         for out, column in zip(outputs, tree_flatten(columns)[0], strict=True):
             parts = column.split(counts, 0)
             by_input = [
-                part.movedim(0, -1).reshape(*out.shape, *x.shape)
+                part.movedim(0, -1).reshape((*out.shape, *x.shape))
                 for part, x in zip(parts, inputs, strict=True)
             ]
             result.append(_by_input(by_input, input_spec, argnums))
@@ -179,7 +179,7 @@ def _units(tensors):
     for one, count in zip(tensors, counts, strict=True):
         unit = one.new_zeros(total, count)
         unit.diagonal(-before).fill_(1)
-        units.append(unit.view(total, *one.shape))
+        units.append(unit.view((total, *one.shape)))
         before += count
     return units
 

@@ -24,7 +24,7 @@ from tensorlab._core.state.modes cimport (
     ThreadState, active_layers, call_with_overrides, set_grad_mode, set_overrides_disabled,
     thread_state
 )
-from tensorlab._core.tensor cimport TensorBase, alias, make_size, place_of
+from tensorlab._core.tensor cimport BOXED, FOREIGN, TensorBase, alias, make_size, place_of
 
 import weakref
 
@@ -35,10 +35,13 @@ cdef enum:
 
 
 cdef TensorBase alias_of_class(TensorBase x):
-    """An alias of x; if its class has a layer (a wrapper's), the layer makes it, of the same class."""
+    """An alias of x; if its class has a layer (a wrapper's), the layer makes it, of the same class.
+
+    Of a box it is another box with the same value: detach() would detach the value as well.
+    """
     cdef TensorBase out
     cdef bint were_disabled
-    if not x.keys:
+    if not x.keys & FOREIGN:
         return alias(x)
     were_disabled = set_overrides_disabled(True)
     try:
@@ -102,7 +105,7 @@ cdef class SavedTensor:
     cdef TensorBase detached(self):
         """A new alias of the output. A layer that writes calls down must see of what: of the output that the program knows."""
         cdef object origin
-        if active_layers == observers:          # none, or only those that look on
+        if active_layers == observers or self.tensor.keys & BOXED:      # none, or only those that look on
             return alias(self.tensor)
         origin = None if self.origin is None else self.origin()
         return <TensorBase?>(self.tensor if origin is None else origin).detach()
