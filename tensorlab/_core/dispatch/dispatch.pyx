@@ -109,7 +109,8 @@ cdef object run_writing(Op twin, PyObject** arguments, int n):
     cdef Op op = twin.functional
     cdef OpNode node
     if twin.records_itself:
-        if active_layers and op is not None and topmost_below_autograd(arguments, n) is not None:
+        if active_layers and op is not None and (
+                topmost_below_autograd(arguments, n) is not None or is_boxed(arguments, n)):
             return record_for_layers(twin, arguments, n)
         return backend(twin, arguments, n)
     if op.is_pointwise:
