@@ -21,6 +21,7 @@ from libc.stdint cimport uint8_t
 
 cimport tensorlab._core.loops.tl_math as tl_math
 from tensorlab._core.dispatch.dispatch cimport run_tuple
+from tensorlab._core.dispatch.levels cimport will_differentiate_again
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_same_place, same_numbers
 from tensorlab._core.dtypes cimport BOOL, FLOAT32, FLOAT64, item_size, real
@@ -30,7 +31,6 @@ from tensorlab._core.loops.loop_nest cimport (
     IndexCounter, count_along, skip_indices, start_counter, start_like
 )
 from tensorlab._core.loops.parallel cimport parallel_for, thread_count
-from tensorlab._core.state.modes cimport thread_state
 from tensorlab._core.tensor cimport TensorBase, alias, empty_beside, give_memory, is_meta, memory_of, result_beside, result_like
 from tensorlab.ops.filling cimport fill_zero
 from tensorlab.ops.inner_loops cimport INFINITY, exp_nonpositive, exp_shifted, largest, pairwise_sum, sum_of_products
@@ -435,7 +435,7 @@ def attention_kernel(TensorBase q, TensorBase k, TensorBase v, TensorBase mask, 
 
 @ATTENTION.derivative("q", "k", "v")
 def attention_derivative(grad, q, k, v, mask, is_causal, scale, kept, logsumexp, wanted):
-    if thread_state().grad_enabled:             # in operations that can be differentiated again
+    if will_differentiate_again():
         grads = attention_gradients(grad, q, k, v, mask, is_causal, scale)
     else:
         grads = run_tuple(ATTENTION_BACKWARD, (grad, q, k, v, mask, is_causal, scale, kept, logsumexp))

@@ -28,6 +28,7 @@ cdef class Box:
     cdef readonly TensorBase value
     cdef readonly TensorBase tangent    # of PUSHES
 
+cdef bint will_differentiate_again() noexcept
 cdef Level level_of_call(Op op, PyObject** arguments, int n)
 cdef bint is_boxed(PyObject** arguments, int n)
 cdef object run_level(Level level, Op op, PyObject** arguments, int n)

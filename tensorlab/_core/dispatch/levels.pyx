@@ -100,6 +100,15 @@ def leave_level(Level level not None):
         modes.active_layers -= 1
 
 
+cdef bint will_differentiate_again() noexcept:
+    """May the derivative that is being computed be differentiated itself? Then it may use nothing but differentiable results.
+
+    It is recorded, or it is inside of a transform, which may record what is in its boxes.
+    """
+    cdef ThreadState* state = thread_state()
+    return state.grad_enabled or (state.levels != NULL and len(<list>state.levels) > 0)
+
+
 def levels():
     """The transforms that this thread is in, the outermost first."""
     return [] if thread_state().levels == NULL else list(<list>thread_state().levels)

@@ -3,6 +3,7 @@ from libc.math cimport fabs, hypot, log
 from libc.stdint cimport int32_t
 
 from tensorlab._core.dispatch.dispatch cimport run_1, run_5
+from tensorlab._core.dispatch.levels cimport will_differentiate_again
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.out_argument cimport store_out, store_outs
 from tensorlab._core.dtypes cimport COMPLEX128, FLOAT32, FLOAT64, INT32, complex64, complex128, inexact, real_dtype
@@ -12,7 +13,7 @@ from tensorlab._core.tensor cimport TensorBase, give_memory, memory_of
 from tensorlab.ops.linalg.matrix_batches cimport (
     batch_beside, check_square, columns_of, matrices_beside, plain_for
 )
-from tensorlab.ops.linalg.lu cimport LU_SOLVE, factor_into, will_differentiate_again
+from tensorlab.ops.linalg.lu cimport LU_SOLVE, factor_into
 
 from tensorlab import return_types
 from tensorlab._core.dtypes import finfo

@@ -14,7 +14,6 @@ from tensorlab._core.dispatch.out_argument cimport store_out, store_outs
 from tensorlab._core.dtypes cimport COMPLEX, INT32, INT64, is_in
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
 from tensorlab._core.loops.iterator cimport copy_into, plain, put_back
-from tensorlab._core.state.modes cimport thread_state
 from tensorlab._core.tensor cimport TensorBase, memory_of, result_beside
 from tensorlab.ops.linalg.lapack_library cimport GETRF, GETRS, getrf_function, getrs_function, lapack
 from tensorlab.ops.linalg.matrices cimport flipped
@@ -118,11 +117,6 @@ cdef int check_info(str where, TensorBase info, str reason) except -1:
 
 SINGULAR = ("is singular: element {info} of the diagonal of U, counted from 1, is 0. Look at linalg.matrix_rank and "
             "linalg.cond; linalg.lstsq and linalg.pinv take such matrices")
-
-
-cdef bint will_differentiate_again() noexcept:
-    """Is a derivative itself recorded? Then it may use nothing but differentiable results."""
-    return thread_state().grad_enabled
 
 
 # ---------------------------------------------------------------- lu_factor

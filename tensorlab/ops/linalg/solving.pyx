@@ -7,6 +7,7 @@ multiply by its inverse.
 from libc.stdlib cimport free, malloc
 
 from tensorlab._core.dispatch.dispatch cimport run_2, run_4, run_5
+from tensorlab._core.dispatch.levels cimport will_differentiate_again
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.out_argument cimport store_out, store_outs
 from tensorlab._core.dtypes cimport INT32
@@ -14,7 +15,7 @@ from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops.iterator cimport copy_into, put_back
 from tensorlab._core.tensor cimport TensorBase, alias_as, give_memory, result_beside
 from tensorlab.ops.linalg.lapack_library cimport GETRF, GETRI, getrf_function, getri_function, lapack
-from tensorlab.ops.linalg.lu cimport LU_SOLVE, check_info, factor_into, solve_into, will_differentiate_again
+from tensorlab.ops.linalg.lu cimport LU_SOLVE, check_info, factor_into, solve_into
 from tensorlab.ops.linalg.matrix_batches cimport (
     Job, add_matrices, batch_beside, check_alike, check_numbers, check_square, columns_for, columns_result, expanded,
     matrices_beside, matrix_at, plain_for, run_job, start_job

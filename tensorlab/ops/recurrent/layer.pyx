@@ -19,6 +19,7 @@ formula.py has the same in tensor operations: the second derivative goes through
 from libc.string cimport memcpy, memset
 
 from tensorlab._core.dispatch.dispatch cimport run_5, run_tuple
+from tensorlab._core.dispatch.levels cimport will_differentiate_again
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_dtype, check_same_place
 from tensorlab._core.dtypes cimport FLOATING, INT64, is_double, item_size, kernel_dtype, real
@@ -432,7 +433,7 @@ def recurrent_layer_derivative(grads, tensors, kind, has_bias, is_reverse, batch
     # A gradient that is missing is zero: the op behind takes one list, of everything it is differentiated by.
     given = [given_or_zeros(grads[0], hidden), given_or_zeros(grads[1], tensors[H]),
              given_or_zeros(grads[2], tensors[BIAS_IH + 2 * has_bias] if kind == "LSTM" else cells)]
-    needs_input = tensors[X].requires_grad or thread_state().grad_enabled
+    needs_input = tensors[X].requires_grad or will_differentiate_again()
     return run_tuple(RECURRENT_LAYER_BACKWARD, (given + list(tensors), kind, has_bias, is_reverse, batch_sizes, hidden, gates,
                                                 cells, needs_input))
 
@@ -547,7 +548,7 @@ cdef int check_result(TensorBase x, TensorBase result, str name, ssize rows, ssi
 
 @RECURRENT_LAYER_BACKWARD.derivative("tensors", is_list=True)
 def recurrent_layer_backward_derivative(grads, tensors, kind, has_bias, is_reverse, batch_sizes):
-    cdef bint is_recorded = thread_state().grad_enabled, mode = thread_state().grad_mode
+    cdef bint is_recorded = will_differentiate_again(), mode = thread_state().grad_mode
     set_grad_mode(True)                         # the formula is differentiated twice, whether this is recorded or not
     try:
         return formula.second_gradients(grads, tensors[:GRADS], tensors[GRADS:], (kind, has_bias, is_reverse, batch_sizes),
