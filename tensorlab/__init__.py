@@ -593,7 +593,6 @@ _accept_numpy_names([*globals().values(), *vars(nn.functional).values()])
 _PLANNED_PACKAGES = (
     "ao",
     "export",
-    "func",
     "jit",
     "onnx",
 )
@@ -609,6 +608,7 @@ _ON_DEMAND = (
     "distributed",
     "distributions",
     "fft",
+    "func",
     "futures",
     "fx",
     "hub",
@@ -634,6 +634,7 @@ _HOMES = {
     for module, names in {
         "_streams": "Event Stream",
         "compiler": "compile",
+        "func": "vmap",
         "ops.copied_views": """
             alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy
             select_copy slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy

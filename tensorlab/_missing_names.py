@@ -44,13 +44,13 @@ PLANNED = [
         "23-higher-order",
         "take derivatives of derivatives with autograd.grad(create_graph=True)",
         "",
-        "vmap autograd.forward_ad",
+        "autograd.forward_ad",
     ),
     (
         "23-higher-order",
         "write a loop, or dimensions that broadcast",
         "func",
-        "debug_unwrap rearrange",
+        "functionalize rearrange",
     ),
     (
         "38-dispatcher",

@@ -22,10 +22,10 @@ class PlannedName:
     """A function or class that is still to come. It can be imported, and stand in annotations
     and in isinstance.
 
-    >>> from tensorlab import func
-    >>> func.vmap
-    <tensorlab.func.vmap, still to come>
-    >>> isinstance(3, func.vmap)
+    >>> from tensorlab import onnx
+    >>> onnx.export
+    <tensorlab.onnx.export, still to come>
+    >>> isinstance(3, onnx.export)
     False
     """
 

@@ -177,7 +177,7 @@ class WhoSees(Exercise):
             expect(said, letters_of(layers), f"the letters of {program}")
 
 
-PLACES = ("transform", "autocast", "recorder", "profiler", "functionalize", "mode")
+PLACES = ("autocast", "transform", "recorder", "profiler", "functionalize", "mode")
 
 
 def layers_below(layers, caller=None):
@@ -221,7 +221,7 @@ class WhoIsNext(Exercise):
     kind = "implement"
     idea = "Who is next"
     stub = """
-        PLACES = ("transform", "autocast", "recorder", "profiler", "functionalize", "mode")
+        PLACES = ("autocast", "transform", "recorder", "profiler", "functionalize", "mode")
 
 
         def who_sees(layers, caller=None):
@@ -233,7 +233,7 @@ class WhoIsNext(Exercise):
         "A layer sees neither its own calls nor what belongs to layers above it: cut the sorted list after `caller`.",
     ]
     solution = """
-        PLACES = ("transform", "autocast", "recorder", "profiler", "functionalize", "mode")
+        PLACES = ("autocast", "transform", "recorder", "profiler", "functionalize", "mode")
 
 
         def who_sees(layers, caller=None):
@@ -248,7 +248,7 @@ class WhoIsNext(Exercise):
     wrong = [
         Wrong(
             """
-            PLACES = ("transform", "autocast", "recorder", "profiler", "functionalize", "mode")
+            PLACES = ("autocast", "transform", "recorder", "profiler", "functionalize", "mode")
 
 
             def who_sees(layers, caller=None):
@@ -270,7 +270,7 @@ class WhoIsNext(Exercise):
         ),
         Wrong(
             """
-            PLACES = ("transform", "autocast", "recorder", "profiler", "functionalize", "mode")
+            PLACES = ("autocast", "transform", "recorder", "profiler", "functionalize", "mode")
 
 
             def who_sees(layers, caller=None):
@@ -283,7 +283,7 @@ class WhoIsNext(Exercise):
         ),
         Wrong(
             """
-            PLACES = ("transform", "autocast", "recorder", "profiler", "functionalize", "mode")
+            PLACES = ("autocast", "transform", "recorder", "profiler", "functionalize", "mode")
 
 
             def who_sees(layers, caller=None):

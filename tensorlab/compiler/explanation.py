@@ -42,7 +42,11 @@ def explain(f, *, backend="tensorlab", mode=None, options=None):
     f : function or Module
     backend, mode, options : as for `compile`
     """
-    function = f._call_as_python if isinstance(f, Module) else getattr(f, "__wrapped__", f)
+    function = f
+    if isinstance(f, Module):
+        function = f._call_as_python
+    elif hasattr(f, "compiled"):  # others may have `__wrapped__` as well, such as what vmap returns
+        function = f.__wrapped__
 
     def explain_call(*args, **kwargs):
         compiled = Compiled(function, find(backend), False, settings_for(mode, options))

@@ -6,13 +6,14 @@ vmap                                          a function of one example, for a b
 functional_call, stack_module_state           modules as functions of their parameters
 """
 
-from tensorlab import _planned
 from tensorlab._on_demand import on_demand
 from tensorlab.func.jacobians import hessian, jacfwd, jacrev
 from tensorlab.func.transforms import grad, grad_and_value, jvp, linearize, vjp
+from tensorlab.func.trees import debug_unwrap
 from tensorlab.func.vmapping import vmap
 
 __all__ = [
+    "debug_unwrap",
     "functional_call",
     "grad",
     "grad_and_value",
@@ -21,17 +22,12 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "replace_all_batch_norm_modules_",
+    "stack_module_state",
     "vjp",
     "vmap",
 ]
 
-globals().update(
-    _planned.names(
-        __name__,
-        """functionalize replace_all_batch_norm_modules_ stack_module_state""",
-        until="write a loop over the examples, or put them into a batch.",
-        chapter="23-higher-order",
-    )
-)
+_STATELESS = ("functional_call", "replace_all_batch_norm_modules_", "stack_module_state")
 
-__getattr__, __dir__ = on_demand(__name__, ("stateless",), {"functional_call": "stateless"})
+__getattr__, __dir__ = on_demand(__name__, ("stateless",), dict.fromkeys(_STATELESS, "stateless"))

@@ -12,14 +12,11 @@ import contextlib
 
 from tensorlab._core.dispatch import dispatch_hooks
 from tensorlab._core.dispatch.autocast_rules import autocast_rule
-from tensorlab._core.dispatch.facets import Facet
 from tensorlab._core.dispatch.overloads import OpOverload
 from tensorlab._core.state.devices import device_names
 from tensorlab.errors import NoDataError
+from tensorlab.func.batching import batching
 from tensorlab.library.definitions import NAME, Definition, caller_line, definition_of, split_name
-
-# A rule of a program's op under vmap.
-batching = Facet("batching")
 
 # What PyTorch's dispatch keys mean here.
 DEVICE_OF_KEY = {"": None, "CompositeExplicitAutograd": None}  # others are names of devices

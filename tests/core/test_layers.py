@@ -301,7 +301,7 @@ def test_a_layer_below_autograd_that_returns_no_tensor_is_an_error(call, odd):
 
 
 def test_errors_of_layers():
-    with pytest.raises(ValueError, match="place is 'cellar'; it must be one of transform"):
+    with pytest.raises(ValueError, match="place is 'cellar'; it must be one of autocast"):
         Layer("cellar")
     with pytest.raises(ValueError, match="place is 'autograd'"):
         Layer("autograd")

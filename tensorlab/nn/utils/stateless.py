@@ -83,6 +83,19 @@ def called_with(
     """Do what `func.functional_call` says."""
     if not isinstance(module, Module):
         raise TypeError(f"functional_call: module is a {type(module).__name__}; expected a Module")
+    if isinstance(parameters_and_buffers, (tuple, list)):
+        parameters_and_buffers = _merged(parameters_and_buffers)
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     with replaced(module, parameters_and_buffers, tie_weights=tie_weights, strict=strict):
         return module(*args, **(kwargs or {}))
+
+
+def _merged(dicts):
+    """Several dicts as one: parameters and buffers, say."""
+    merged = {}
+    for one in dicts:
+        twice = [name for name in one if name in merged]
+        if twice:
+            raise ValueError(f"functional_call: {', '.join(map(repr, twice))} appeared in multiple dictionaries; give each once")
+        merged.update(one)
+    return merged
