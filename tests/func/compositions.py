@@ -125,7 +125,13 @@ class Program:
                     d = rng.randrange(len(shape))
                     line = rng.choice(LINES)
                     places = dict(
-                        a=a, b=b, d=d, n=shape[d], i=rng.randrange(shape[d]), shape=shape, last=shape[-1]
+                        a=a,
+                        b=b,
+                        d=d,
+                        n=shape[d],
+                        i=rng.randrange(shape[d]),
+                        shape=shape,
+                        last=shape[-1],
                     )
                     code = line.format(**places)
                 try:
@@ -279,7 +285,9 @@ def main():
             print(Composition(seed))
         if text is not None:
             found += 1
-            print(f"{seed}: {text}\n    " + str(Composition(seed)).replace("\n", "\n    "), flush=True)
+            print(
+                f"{seed}: {text}\n    " + str(Composition(seed)).replace("\n", "\n    "), flush=True
+            )
         if sys.stderr.isatty():
             print(f"\r{seed + 1 - options.seed} of {options.number}", end="", file=sys.stderr)
     print(f"{options.number} compositions, {found} differ, {time.time() - begin:.0f} s")

@@ -8,11 +8,13 @@ from libc.math cimport INFINITY, NAN
 from tensorlab._core.dispatch.dispatch cimport (
     run_binary, run_binary_inplace, run_unary, run_unary_inplace
 )
+from tensorlab._core.dispatch.levels cimport will_differentiate_again
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, inplace_op, set_loops
 from tensorlab._core.dispatch.operands cimport check_fits, is_operand
 from tensorlab._core.dispatch.out_argument cimport check_out_dtype
 from tensorlab._core.dtypes cimport BOOL, COMPLEX, COMPLEX128, FLOAT64, INEXACT, dtype_object, is_in
 from tensorlab._core.tensor cimport TensorBase
+from tensorlab.ops.pointwise.power_derivatives cimport derivative_of_power
 
 import cmath
 import math
@@ -40,22 +42,26 @@ inplace_op(POW).aten = "pow_.Tensor"
 
 @POW.derivative("x")
 def pow_derivative_x(grad, x, exponent):
-    if isinstance(exponent, TensorBase):
-        # a constant, x ** 0, has the derivative 0, also at x = 0, where the formula has
-        # 0 * inf; with a power that is finite its derivatives are right, too
-        is_constant = exponent == 0
-        if exponent.requires_grad:              # elsewhere the derivative by both is 1 / x
-            is_constant = is_constant & (x == 0)
-        return grad * (exponent * x ** (exponent - 1).masked_fill(is_constant, 0))
-    return grad * (exponent * x ** (exponent - 1)) if exponent != 0 else grad * 0
+    if not isinstance(exponent, TensorBase):
+        return grad * (exponent * x ** (exponent - 1)) if exponent != 0 else grad * 0
+    if is_differentiated_again(x, exponent):
+        return grad * derivative_of_power(x, exponent, 1, 0)
+    # a constant, x ** 0, has the derivative 0, also at x = 0, where the formula has 0 * inf
+    return grad * (exponent * x ** (exponent - 1).masked_fill(exponent == 0, 0))
 
 @POW.derivative("exponent")
 def pow_derivative_exponent(grad, x, exponent, out):
-    # 0 ** exponent is constant above 0; a logarithm that is finite keeps 0 * inf out of the derivatives of this formula, too.
+    if is_differentiated_again(x, exponent):
+        return grad * derivative_of_power(x, exponent, 0, 1)
+    # 0 ** exponent is constant above 0; a logarithm that is finite keeps 0 * inf out of a complex derivative of this formula.
     # At 0 it jumps: the slope is 0 by convention, and has none itself.
     is_zero = x == 0
     logarithm = x.masked_fill(is_zero & (exponent.real > 0), 1).log()
     return grad * (out * logarithm).masked_fill(is_zero & (exponent == 0), 0)
+
+cdef bint is_differentiated_again(object x, object exponent):
+    """Is the derivative of a real power recorded? Then it takes the op that has all derivatives."""
+    return will_differentiate_again() and not x.is_complex() and not exponent.is_complex()
 
 
 # ---------------------------------------------------------------- pow of a number

@@ -1,0 +1,3 @@
+"""All derivatives of x ** y, by both operands."""
+
+cdef object derivative_of_power(object x, object exponent, int k, int n)
