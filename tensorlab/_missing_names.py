@@ -50,7 +50,7 @@ PLANNED = [
         "23-higher-order",
         "write a loop, or dimensions that broadcast",
         "func",
-        "functionalize rearrange",
+        "rearrange",
     ),
     (
         "38-dispatcher",

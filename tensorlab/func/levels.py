@@ -11,7 +11,7 @@ from tensorlab.func.batching import run_batched
 from tensorlab.func.pushing import pushing as pushing_rules
 from tensorlab.func.pushing import run_pushed
 
-RECORDS, PUSHES, BATCHES = range(3)
+RECORDS, PUSHES, BATCHES, REPLACES = range(4)
 _PACKAGE = __name__.partition(".")[0]
 
 
@@ -30,6 +30,11 @@ def batching(transform, size, randomness):
     return _Running(
         transform, BATCHES, batching_rules, run_batched, size=size, randomness=randomness
     )
+
+
+def replacing(transform, run):
+    """A level that gives boxes new values where the program writes: functionalize."""
+    return _Running(transform, REPLACES, None, run)
 
 
 class _Running:

@@ -10,10 +10,11 @@ cdef enum:
     RECORDS = 0                 # grad, vjp: it writes down a graph of its own
     PUSHES = 1                  # jvp: it computes tangents, too
     BATCHES = 2                 # vmap: it computes for all examples of a batch
+    REPLACES = 3                # functionalize: it makes new values where a program writes
 
 cdef class Level:
     cdef readonly str transform     # the name of the public function: "vmap"
-    cdef readonly int kind          # RECORDS, PUSHES or BATCHES
+    cdef readonly int kind          # RECORDS, PUSHES, ...
     cdef readonly int number        # 1 for the outermost transform of the thread
     cdef readonly bint is_alive     # is it still running?
     cdef readonly bint allows_capture   # may a tensor from outside be written to? (forward_ad)

@@ -6,6 +6,7 @@ that stands for another one, its `value`:
     RECORDS   grad, vjp    a box has a history, which its value knows nothing of
     PUSHES    jvp          a box has two tensors, the value and its tangent
     BATCHES   vmap         the value has one more dimension, the first one: the batch
+    REPLACES  functionalize    a write gives the box another value
 
 Each transform that is running is a Level; those of a thread have numbers, 1 for the outermost one. The value of a box may be a
 box itself, of a lower level. So `grad` inside `vmap` sees boxes of level 2 that stand for boxes of level 1, that stand for
