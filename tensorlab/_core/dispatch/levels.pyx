@@ -32,7 +32,7 @@ from cpython.ref cimport Py_INCREF
 cimport tensorlab._core.state.modes as modes
 from tensorlab._core.dispatch.op cimport DTYPE, GRAD, MAX_ARGUMENTS, OUT, SHAPE, Op, run_function
 from tensorlab._core.dispatch.operands cimport promoted_dtype
-from tensorlab._core.dtypes cimport COMPLEX, dtype_object, is_in, item_size
+from tensorlab._core.dtypes cimport BOOL, COMPLEX, dtype_object, is_in, item_size
 from tensorlab._core.storage cimport shell_storage
 from tensorlab._core.state.modes cimport ThreadState, set_grad_mode, thread_state
 from tensorlab._core.tensor cimport (
@@ -186,6 +186,26 @@ def tangent_at(x, Level level not None):
     return None if box is None else box.tangent
 
 
+def raised(TensorBase x not None, *others):
+    """x in boxes of those levels above its own that others have, so that what they say can be written into it."""
+    cdef dict found = {}
+    cdef Level level
+    cdef Box box
+    cdef TensorBase other
+    cdef int own = (<Box>x.box).level.number if x.keys & BOXED else 0
+    for one in others:
+        other = one if isinstance(one, TensorBase) else x
+        while other.keys & BOXED:
+            box = <Box>other.box
+            if box.level.is_alive and box.level.number > own:
+                found[box.level.number] = box.level
+            other = box.value
+    for number in sorted(found):
+        level = found[number]
+        x = boxed(level, <TensorBase?>x.expand((level.size, *x.shape)).clone() if level.kind == BATCHES else x, None)
+    return x
+
+
 # ---------------------------------------------------------------- who handles a call
 cdef Level level_of_call(Op op, PyObject** arguments, int n):
     """The level that a call goes to; None if no operand is boxed. One that has ended comes first."""
@@ -234,7 +254,8 @@ cdef object run_level(Level level, Op op, PyObject** arguments, int n):
             raise RuntimeError(f"{op.name}: an operand was made inside of {level.transform}, which has ended: a tensor of one "
                                f"example must not leave the function, as by a list from outside. Return it instead")
         return run_with_values(level, op, arguments, n)
-    if op.writes and box_at(<object>arguments[0], level) is None and not level.allows_capture:
+    if (op.writes and box_at(<object>arguments[0], level) is None and not level.allows_capture
+            and not (op.draws and level.randomness == "same")):         # whose numbers are the same for all, too
         refuse_captured(level, op)
     if level.kind == RECORDS:
         return run_recording(level, op, arguments, n)
@@ -352,16 +373,19 @@ cdef object batch_pointwise(Level level, Op op, PyObject** arguments, int n):
     """Of a pointwise op: the batch is one more dimension on the left, so shorter operands get dimensions behind it."""
     cdef list values = [values_of(<object>arguments[i], level) for i in range(n)]
     cdef TensorBase x
+    cdef bint has_numbers = False
     cdef int i, longest = 0
     for i in range(n):
         if isinstance(<object>arguments[i], TensorBase):
             longest = max(longest, (<TensorBase>arguments[i]).ndim_)
     for i in range(n):
         x = <TensorBase>arguments[i] if isinstance(<object>arguments[i], TensorBase) else None
-        if x is not None and x.ndim_ < longest and values[i] is not x:
-            if x.ndim_ == 0:            # with a dimension it would take part in type promotion in another way
-                values[i] = with_dtype(values[i], promoted_dtype(arguments, n, op.name))
-            values[i] = lengthened(<TensorBase>values[i], longest - x.ndim_)
+        if x is not None and values[i] is not x:
+            has_numbers = has_numbers or x.ndim_ == 0
+            if x.ndim_ < longest:
+                values[i] = lengthened(<TensorBase>values[i], longest - x.ndim_)
+    if has_numbers:                     # with a dimension they would take part in type promotion in another way
+        promote_numbers(arguments, n, values, promoted_dtype(arguments, n, op.name), op.writes)
     out = call(op, values)
     if op.writes:
         show_again(level, <object>arguments[0])
@@ -369,8 +393,16 @@ cdef object batch_pointwise(Level level, Op op, PyObject** arguments, int n):
     return boxes_of(level, out)
 
 
-cdef object with_dtype(object x, int dtype):
-    return x if (<TensorBase>x).dtype_ == dtype else x.to(dtype_object(dtype))
+cdef int promote_numbers(PyObject** arguments, int n, list values, int dtype, bint keeps_first) except -1:
+    """Give 0-d operands the type of the result, as a loop over examples would: all but bools, which never decide it."""
+    cdef TensorBase x
+    cdef int i
+    for i in range(keeps_first, n):
+        if isinstance(<object>arguments[i], TensorBase):
+            x = <TensorBase>arguments[i]
+            if x.ndim_ == 0 and x.dtype_ != dtype and x.dtype_ != BOOL:
+                values[i] = values[i].to(dtype_object(dtype))
+    return 0
 
 
 cdef object lengthened(TensorBase value, int count):

@@ -22,10 +22,11 @@ from tensorlab._core.layout cimport (
 )
 from tensorlab._core.loops.conversion cimport convert
 from tensorlab._core.loops.iterator cimport MAX_OPERANDS
-from tensorlab._core.state.devices cimport ON_CPU, SHELL, device_name
-from tensorlab._core.storage cimport refuse_shell, storage_on
+from tensorlab._core.state.devices cimport ON_CPU, device_name
+from tensorlab._core.storage cimport storage_on
 from tensorlab._core.tensor cimport (
-    TensorBase, empty_beside, empty_strided_beside, empty_tensor, is_meta, offset_of, set_layout
+    TensorBase, empty_beside, empty_strided_beside, empty_tensor, is_meta, offset_of, place_of,
+    set_layout
 )
 
 from tensorlab._core.dtypes import way_out
@@ -274,12 +275,10 @@ cdef int common_device(str where, PyObject** operands, int n) except -1:
 
 
 cdef int check_same_place(TensorBase x, TensorBase y, str where) except -1:
-    """Raise unless both are on one device."""
-    if x.storage_.device != y.storage_.device:
-        if (x.storage_.device | y.storage_.device) & SHELL:
-            refuse_shell()
+    """Raise unless both are on one device. What stands for other tensors is where they are."""
+    if place_of(x) != place_of(y):
         there, other = (x, y) if is_meta(x) else (y, x)
-        here, place = device_name(other.storage_.device), device_name(there.storage_.device)
+        here, place = device_name(place_of(other)), device_name(place_of(there))
         raise DeviceError(f"{where}: a tensor of shape {tuple(there.shape)} is on {place!r} and one of shape "
                           f"{tuple(other.shape)} on {here!r}; they must be on one device. Move the second with to({place!r}), "
                           f"or make the first on {here!r}")

@@ -2,12 +2,13 @@
 
     op(x, dim)   for each example   is   op(x, dim + 1)   for the batch
 
-Which arguments are such numbers is read from the op's schema, by their names.
+Which arguments are such numbers is read from the op's schema, by their names. An op may take several
+tensors, all with these dimensions, and the shape of its result.
 """
 
-from tensorlab._core.dispatch.levels import value_at  # noqa: F401
 from tensorlab.errors import DimensionError
-from tensorlab.func.batching.rules import batching
+from tensorlab.func.batching.alignment import all_whole, of_each
+from tensorlab.func.batching.rules import batching, in_parts
 
 # Parameters that name dimensions of the first argument.
 NAMES = {"dim", "dims", "dim0", "dim1", "dim2", "dimension"}
@@ -25,37 +26,52 @@ def moved(dim, ndim, name):
     return dim % ndim + 1
 
 
+def moved_list(dims, ndim, name):
+    """The numbers of several dimensions, or of one."""
+    dims = (dims,) if isinstance(dims, int) else dims or ()
+    return tuple([moved(one, ndim, name) for one in dims])
+
+
 def every(ndim):
     """All dimensions of an example."""
-    return list(range(1, ndim + 1))
+    return tuple(range(1, ndim + 1))
 
 
-def along_dims(op, size, batched, x, *arguments):
-    """A rule for ops with one tensor, the first argument, and dimensions of it."""
+def along_dims(op, size, batched, *arguments):
+    """A rule for ops with dimensions of their first argument."""
+    x, *others = all_whole(arguments, batched, size)
     ndim = x.ndim - 1
     if ndim == 0 and op.name not in LONGER:
-        return _of_numbers(op, size, x, arguments)
-    return op(x, *_moved_arguments(op, ndim + LONGER.get(op.name, 0), arguments))
+        return _of_numbers(op, size, [x, *others])
+    return op(x, *_moved_arguments(op, size, ndim + LONGER.get(op.name, 0), others))
 
 
-def _moved_arguments(op, ndim, arguments):
+def _moved_arguments(op, size, ndim, others):
     out = []
-    for parameter, value in zip(op.signature.parameters[1:], arguments, strict=True):
-        if parameter.name in NAMES:
+    for parameter, value in zip(op.signature.parameters[1:], others, strict=True):
+        if parameter.name == "shape":
+            value = [size, *value]
+        elif parameter.name in NAMES:
             if parameter.type.is_list:
-                value = [moved(one, ndim, op.name) for one in value or ()] or every(ndim)
+                value = moved_list(value, ndim, op.name) or every(ndim)
             elif value is not None:
                 value = moved(value, ndim, op.name)
         out.append(value)
     return out
 
 
-def _of_numbers(op, size, x, arguments):
+def _of_numbers(op, size, arguments):
     """Each example is a 0-d tensor, which dimension 0 and -1 may be asked of nevertheless."""
-    results = op(x.unsqueeze(1), *_moved_arguments(op, 1, arguments))
-    several = isinstance(results, (tuple, list))
-    flat = [one.squeeze(1) if one.ndim == 2 else one for one in (results if several else [results])]
-    return type(results)(flat) if several else flat[0]
+    longer = [
+        one.unsqueeze(1) if hasattr(one, "unsqueeze") and one.ndim == 1 else one
+        for one in arguments
+    ]
+    shape = [one.name == "shape" for one in op.signature.parameters]
+    longer = [
+        [1] if is_shape and not one else one for one, is_shape in zip(longer, shape, strict=True)
+    ]
+    results = op(longer[0], *_moved_arguments(op, size, 1, longer[1:]))
+    return of_each(results, lambda one: one.squeeze(1) if one.ndim == 2 else one)
 
 
 for _name in (
@@ -65,8 +81,61 @@ for _name in (
     # along a dimension
     *("sort", "stable_sort", "topk", "sorted_values", "softmax", "log_softmax", "_safe_softmax"),
     *("cumsum", "cumsum_from_end", "logcumsumexp", "cumprod", "cummax", "cummin", "flip"),
+    *("softmax_backward", "log_softmax_backward", "cumprod_backward"),
+    *("_fft_c2c", "_fft_r2c", "_fft_c2r", "rot90"),
     # views
     *("transpose", "unsqueeze", "select", "slice", "diagonal", "unfold", "diag_embed"),
     *("split", "split_with_sizes", "unbind"),
+    # elements by an index of the same number of dimensions
+    *("gather", "gather_backward", "scatter", "scatter_add", "scatter_value", "scatter_reduce"),
 ):
     batching.give(_name, along_dims)
+
+
+# ---------------------------------------------------------------- without a dimension: of all elements
+def flat(x):
+    """The elements of each example in one dimension."""
+    return x.flatten(1) if x.ndim > 1 else x.unsqueeze(1)
+
+
+@batching("max", "min")
+def extreme_of_all(op, size, batched, x):
+    return flat(x).amax(1) if op.name == "max" else flat(x).amin(1)
+
+
+@batching("median", "nanmedian")
+def median_of_all(op, size, batched, x):
+    return getattr(flat(x), op.name)(1)[0]
+
+
+@batching("argmax", "argmin", "prod")
+def along_one_or_all(op, size, batched, x, dim, keepdim, *dtype):
+    if dim is not None:
+        return along_dims(op, size, batched, x, dim, keepdim, *dtype)
+    out = op(flat(x), 1, False, *dtype)
+    return out.reshape(size, *[1] * (x.ndim - 1)) if keepdim else out
+
+
+@batching("roll")
+def roll(op, size, batched, x, shifts, dims):
+    if dims:
+        return along_dims(op, size, batched, x, shifts, dims)
+    return op(flat(x), shifts, [1]).reshape(x.shape)
+
+
+@in_parts("trace")
+def trace(op, x):
+    return x.diagonal().sum()
+
+
+# ---------------------------------------------------------------- what a view shows, and the rest
+@batching("view_scatter")
+def view_scatter(op, size, batched, x, source, view, where):
+    x, source = all_whole((x, source), batched[:2], size)
+    return op(x, source, view, tuple(_moved_arguments(view, size, x.ndim - 1, where)))
+
+
+@batching("view_backward")
+def view_backward(op, size, batched, grad, shape, view, where):
+    where = tuple(_moved_arguments(view, size, len(shape), where))
+    return op(grad, [size, *shape], view, where)

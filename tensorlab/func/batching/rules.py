@@ -9,13 +9,21 @@ comes here, and a rule turns it into calls with the whole batch:
 
 `op` is the op that was called, `size` the number of examples. `batched` has an item for each
 argument: whether its first dimension is the batch (for a list of tensors, a tuple of them). The
-arguments follow, tensors as they are inside of the boxes. The rule returns what the op returns,
+arguments follow, tensors as they are inside of the boxes. (A rule of random numbers gets the level
+in the place of `size`.) The rule returns what the op returns,
 with the batch as the first dimension of each tensor, or `Same(result)` if that is the same for all
 examples.
 
-Pointwise ops need no rule: levels.pyx lines their operands up. An op without a rule runs once for
-each example, and a warning says so. The form in place needs none either: what the rule computes is
-copied over its first argument.
+A rule may also be written for one example, as calls of other ops. It gets the tensors in their
+boxes, and each of its calls comes here again:
+
+    @in_parts("take")
+    def take(op, x, index):
+        return x.flatten()[index]
+
+Pointwise ops need no rule: levels.pyx lines their operands up. An op that is made of others anyway
+(`compose_function`) needs none either, nor does a form in place: what the rule computes is copied
+over its first argument. Any other op without a rule runs once for each example, and a warning says so.
 """
 
 import warnings
@@ -49,31 +57,61 @@ class Same:
         self.value = value
 
 
+class InParts:
+    """A rule for one example; it gets boxes and returns them."""
+
+    def __init__(self, function):
+        self.function = function
+
+
+def in_parts(*names):
+    """Give ops a rule that is written for one example: `function(op, *arguments)`."""
+
+    def give(function):
+        for name in names:
+            batching.give(name, InParts(function))
+        return function
+
+    return give
+
+
 # ---------------------------------------------------------------- a call at a level
 def run_batched(level, op, arguments):
     """Call an op for all examples of a level; levels.pyx does so."""
-    values = tuple([_values(one, level) for one in arguments])
-    batched = tuple([_is_batched(one, level) for one in arguments])
-    rule = batching.of(op)
-    if rule is None and op.writes:
-        return _write(level, op, arguments, batched, values)
-    if rule is None:
-        rule = draw if op.draws else one_by_one
-    results = rule(op, level if op.draws else level.size, batched, *values)
-    return arguments[0] if op.writes else _in_boxes(level, results)
+    if op.writes:
+        return _write(level, op, arguments)
+    return _call(level, op, arguments)
 
 
-def _values(argument, level):
+def _call(level, op, arguments):
+    """What an op returns, in boxes."""
+    rule = batching.of(op) or _made_of_others(op) or one_by_one
+    if isinstance(rule, InParts):
+        return rule.function(op, *arguments)
+    values = [values_at(one, level) for one in arguments]
+    batched = tuple([is_batched(one, level) for one in arguments])
+    return _in_boxes(level, rule(op, level if op.draws else level.size, batched, *values))
+
+
+def _made_of_others(op):
+    if op.compose_function is None:
+        return None
+    return InParts(lambda op, *arguments: op.compose_function(*arguments))
+
+
+def values_at(argument, level):
+    """An argument without the boxes of a level."""
     if isinstance(argument, TensorBase):
         return value_at(argument, level)
     if isinstance(argument, (tuple, list)):
-        return type(argument)([_values(one, level) for one in argument])
+        return type(argument)([values_at(one, level) for one in argument])
     return argument
 
 
-def _is_batched(argument, level):
+def is_batched(argument, level):
+    """Is it a box of this level? For a list, a tuple of answers."""
     if isinstance(argument, (tuple, list)):
-        return tuple([_is_batched(one, level) for one in argument])
+        return tuple([is_batched(one, level) for one in argument])
     found = box_of(argument)
     return found is not None and found.level is level
 
@@ -88,16 +126,18 @@ def _in_boxes(level, results):
     return results
 
 
-def _write(level, op, arguments, batched, values):
+def _write(level, op, arguments):
     """A call in place: of a view, which changes the layout, or of anything else, whose result is copied over it."""
-    functional = op.functional
-    rule = batching.of(functional) or (draw if op.draws else one_by_one)
-    result = rule(functional, level if op.draws else level.size, batched, *values)
-    if functional.is_view:
-        fill_box(arguments[0], level, result)
+    x = arguments[0]
+    if batching.of(op) is not None or op.functional is None:
+        _call(level, op, arguments)
+        return x
+    result = _call(level, op.functional, arguments)
+    if op.functional.is_view:
+        fill_box(x, level, value_at(result, level))
     else:
-        values[0].copy_(result)
-    return arguments[0]
+        x.copy_(result)
+    return x
 
 
 # ---------------------------------------------------------------- without a rule
@@ -147,34 +187,3 @@ def together(results):
             f"vmap: the examples have different results that are no tensors: {results}"
         )
     return first
-
-
-# ---------------------------------------------------------------- random numbers
-def draw(op, level, batched, *arguments):
-    """Random numbers: for each example its own, or the same for all, as vmap's `randomness` says."""
-    size = level.size
-    if level.randomness == "error":
-        raise RuntimeError(
-            f"vmap: the function draws random numbers by {op.name}. Say whether each example gets its own, "
-            f"vmap(..., randomness='different'), or all get the same, randomness='same'"
-        )
-    if level.randomness == "same":
-        if any(_flat(batched)):
-            values = op(*example(arguments, batched, 0))
-            return together([values] * size)
-        return Same(op(*arguments))
-    parameters = op.signature.parameters
-    arguments = list(arguments)
-    if parameters[0].name == "size" or any(one.name == "size" for one in parameters):
-        at = next(i for i, one in enumerate(parameters) if one.name == "size")
-        arguments[at] = [size, *arguments[at]]
-        return op(*arguments)
-    return together([op(*example(arguments, batched, i)) for i in range(size)])
-
-
-def _flat(batched):
-    for one in batched:
-        if isinstance(one, tuple):
-            yield from _flat(one)
-        else:
-            yield one

@@ -5,6 +5,7 @@ a program without in-place writes. put writes to positions in the tensor read as
 made of other ops, so none needs a derivative of its own.
 """
 
+from tensorlab._core.dispatch.levels import raised
 from tensorlab._core.dispatch.numpy_aliases import accepts_numpy_names
 from tensorlab._core.dispatch.out_argument import NO_DERIVATIVE, store_out
 from tensorlab._core.interop.exchange import tensor
@@ -31,6 +32,7 @@ def replaced(input, view_of, src, where):
     overlaps = 0 in input.stride() and input.numel() > 0
     out = input.clone() if overlaps else input.new_empty_strided(input.shape, input.stride())
     out.copy_(input)
+    out = raised(out, src)
     view = view_of(out)
     if view.shape != src.shape:
         raise ShapeError(
@@ -179,7 +181,8 @@ def put(input, index, source, accumulate=False):
             [0., 7.]])
     """
     check_tensor(input, "input", "put")
-    return written(input.clone(), *put_arguments(input, index, source, "put"), accumulate, "put")
+    index, source = put_arguments(input, index, source, "put")
+    return written(raised(input.clone(), index, source), index, source, accumulate, "put")
 
 
 def put_(input, index, source, accumulate=False):

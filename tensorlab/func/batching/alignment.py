@@ -1,0 +1,47 @@
+"""Lining up the operands of a call with the batch: what many rules begin with."""
+
+from tensorlab._core.tensor import TensorBase
+
+
+def ndim_of(x, has_batch):
+    """How many dimensions an example has."""
+    return x.ndim - has_batch
+
+
+def whole(x, has_batch, size):
+    """A tensor with the batch first: one that is the same for all examples is expanded."""
+    return x if has_batch else x.expand(size, *x.shape)
+
+
+def lengthened(x, has_batch, ndim):
+    """A batch with dimensions of size 1 behind it, so that an example has `ndim` of them."""
+    missing = ndim - ndim_of(x, has_batch)
+    return x.reshape(x.shape[0], *[1] * missing, *x.shape[1:]) if has_batch and missing > 0 else x
+
+
+def all_whole(arguments, batched, size):
+    """The arguments with all tensors expanded to the batch."""
+    return [
+        whole(one, is_batched, size) if isinstance(one, TensorBase) else one
+        for one, is_batched in zip(arguments, batched, strict=True)
+    ]
+
+
+def fold(x, dim=0):
+    """The batch and a dimension of the example as one: (size, n, ...) becomes (size * n, ...)."""
+    if dim:
+        x = x.movedim(dim + 1, 1)
+    return x.flatten(0, 1)
+
+
+def unfold(x, size, dim=0):
+    """The other way round: (size * n, ...) becomes (size, n, ...), with n in the place of `dim`."""
+    x = x.reshape(size, x.shape[0] // size, *x.shape[1:])
+    return x.movedim(1, dim + 1) if dim else x
+
+
+def of_each(results, function):
+    """A function of one tensor, of each in a result."""
+    if isinstance(results, TensorBase):
+        return function(results)
+    return type(results)([function(one) for one in results])
