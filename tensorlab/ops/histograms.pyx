@@ -94,9 +94,9 @@ def histc(TensorBase input not None, Py_ssize_t bins=100, min=0, max=0, *, out=N
         raise RuntimeError(f"histc: bins is {bins}; expected at least 1")
     x = input.detach().reshape(-1)
     low, high = ends_of(x, min, max, "histc")
-    x = x[(x >= low) & (x <= high)]                     # nan is neither
-    at = ((x - low) / (high - low) * bins).to(dtype_object(INT64)).clamp_(max=bins - 1)
-    result = x.new_zeros((bins,)).index_add_(0, at, x.new_ones(x.shape))
+    inside = (x >= low) & (x <= high)                   # nan is neither
+    at = ((x - low) / (high - low) * bins).where(inside, 0).to(dtype_object(INT64)).clamp_(max=bins - 1)
+    result = x.new_zeros((bins,)).index_add(0, at, inside.to(x.dtype))
     return store_out("histc", result, out, (input,), NO_DERIVATIVE)
 
 cdef tuple range_of(TensorBase x, object given):
@@ -147,8 +147,8 @@ def histogram(TensorBase input not None, bins=100, *, range=None, weight=None, b
         counted = weight.detach().reshape(-1)
     n = edges.numel() - 1
     inside = (x >= edges[0]) & (x <= edges[n])
-    at = (searchsorted(edges, x[inside], right=True) - 1).clamp_(max=n - 1)         # the last range has both its edges
-    hist = x.new_zeros((n,)).index_add_(0, at, counted[inside])
+    at = (searchsorted(edges, x, right=True) - 1).clamp_(0, n - 1)                  # the last range has both its edges
+    hist = x.new_zeros((n,)).index_add(0, at, counted.where(inside, 0))
     if density:
         hist = hist / (hist.sum() * (edges[1:] - edges[:n]))
     if out is not None:

@@ -186,26 +186,6 @@ def tangent_at(x, Level level not None):
     return None if box is None else box.tangent
 
 
-def raised(TensorBase x not None, *others):
-    """x in boxes of those levels above its own that others have, so that what they say can be written into it."""
-    cdef dict found = {}
-    cdef Level level
-    cdef Box box
-    cdef TensorBase other
-    cdef int own = (<Box>x.box).level.number if x.keys & BOXED else 0
-    for one in others:
-        other = one if isinstance(one, TensorBase) else x
-        while other.keys & BOXED:
-            box = <Box>other.box
-            if box.level.is_alive and box.level.number > own:
-                found[box.level.number] = box.level
-            other = box.value
-    for number in sorted(found):
-        level = found[number]
-        x = boxed(level, <TensorBase?>x.expand((level.size, *x.shape)).clone() if level.kind == BATCHES else x, None)
-    return x
-
-
 # ---------------------------------------------------------------- who handles a call
 cdef Level level_of_call(Op op, PyObject** arguments, int n):
     """The level that a call goes to; None if no operand is boxed. One that has ended comes first."""

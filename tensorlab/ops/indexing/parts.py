@@ -5,7 +5,7 @@ a program without in-place writes. put writes to positions in the tensor read as
 made of other ops, so none needs a derivative of its own.
 """
 
-from tensorlab._core.dispatch.levels import raised
+from tensorlab._core.dispatch.levels import box_of
 from tensorlab._core.dispatch.numpy_aliases import accepts_numpy_names
 from tensorlab._core.dispatch.out_argument import NO_DERIVATIVE, store_out
 from tensorlab._core.interop.exchange import tensor
@@ -24,6 +24,14 @@ def check_tensor(value, name, where):
     return value
 
 
+def beside(x, *others):
+    """x as one for each example if others are so, within vmap: what they hold can be written into it then."""
+    for other in others:
+        if box_of(other) is not None:
+            x = x.masked_fill(other.new_zeros((), dtype=bool), 0)
+    return x
+
+
 # ------------------------------------------------------------------------------------------------ one part replaced
 def replaced(input, view_of, src, where):
     """A copy of `input` in which the part that `view_of` shows is `src`."""
@@ -32,7 +40,7 @@ def replaced(input, view_of, src, where):
     overlaps = 0 in input.stride() and input.numel() > 0
     out = input.clone() if overlaps else input.new_empty_strided(input.shape, input.stride())
     out.copy_(input)
-    out = raised(out, src)
+    out = beside(out, src)
     view = view_of(out)
     if view.shape != src.shape:
         raise ShapeError(
@@ -182,7 +190,7 @@ def put(input, index, source, accumulate=False):
     """
     check_tensor(input, "input", "put")
     index, source = put_arguments(input, index, source, "put")
-    return written(raised(input.clone(), index, source), index, source, accumulate, "put")
+    return written(beside(input.clone(), index, source), index, source, accumulate, "put")
 
 
 def put_(input, index, source, accumulate=False):

@@ -168,7 +168,7 @@ cdef TensorBase reduced(TensorBase x, int dim, TensorBase index, TensorBase src,
 cdef object arrivals(object like, int dim, object index, bint include_self, object dtype):
     """How many elements meet in each place; 1 where none does, so that it can be divided by."""
     counts = like.new_ones(like.shape, dtype=dtype) if include_self else like.new_zeros(like.shape, dtype=dtype)
-    counts.scatter_add_(dim, index, index.new_ones((), dtype=dtype).expand(index.shape))
+    counts = counts.scatter_add(dim, index, index.new_ones((), dtype=dtype).expand(index.shape))
     return counts if include_self else counts.clamp_(min=1)
 
 
