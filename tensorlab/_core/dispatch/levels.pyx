@@ -427,7 +427,9 @@ cdef object push_elementwise(Level level, Op op, PyObject** arguments, int n):
         return out
     if (<TensorBase?>total).ndim_ != out.ndim_ or total.shape != out.shape:
         total = total.expand(out.shape)
-    return boxed(level, out, with_dtype(total, out.dtype_))
+    if (<TensorBase>total).dtype_ != out.dtype_:
+        total = total.to(dtype_object(out.dtype_))
+    return boxed(level, out, <TensorBase>total)
 
 
 cdef object formula_argument(int code, int position, object tangent, list primals, object out):
