@@ -66,10 +66,11 @@ def functionalize(func, *, remove="mutations"):
             args, kwargs = tree_map(boxed, (args, kwargs))
             out = func(*args, **kwargs)
             originals = {id(inner): x for x, inner in given}
-            for x, inner in given:
-                if _content(inner).writes:
-                    x.copy_(_current(level, inner))
-            return tree_map(lambda x: originals.get(id(x), _current(level, x)), out)
+            out = tree_map(lambda x: originals.get(id(x), _current(level, x)), out)
+            written = [(x, _current(level, inner)) for x, inner in given if _content(inner).writes]
+        for x, value in written:
+            x.copy_(value)
+        return out
 
     return wrapped
 
@@ -162,7 +163,7 @@ def _box(level, op, arguments, value, i):
     if not isinstance(value, TensorBase):
         return value
     made = box(level, value)
-    if op.is_view:
+    if op.is_view and box_of(arguments[0]) is not None:
         rest = arguments[1:]
         make = lambda x: op(x, *rest) if i is None else op(x, *rest)[i]
         made._content = _Content(value, _content(arguments[0]), make)

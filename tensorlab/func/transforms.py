@@ -314,9 +314,9 @@ def _jvp(name, func, primals, tangents, strict, has_aux):
                 raise RuntimeError(
                     f"{name}: an output does not depend on the inputs, which strict=True refuses"
                 )
-        moved = tree_map(lambda x: trees.tangent(level, x), out)
-        out = trees.opened(level, out)
-        return (out, moved, trees.opened(level, aux)) if has_aux else (out, moved)
+    moved = tree_map(lambda x: trees.tangent(level, x), out)
+    out = trees.opened(level, out)
+    return (out, moved, trees.opened(level, aux)) if has_aux else (out, moved)
 
 
 def _checked_tangents(name, primals, tangents):

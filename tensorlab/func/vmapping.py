@@ -9,7 +9,7 @@ each op that the function calls computes for all examples (batching/rules.py).
 import functools
 import itertools
 
-from tensorlab._core.dispatch.levels import box, box_of, value_at
+from tensorlab._core.dispatch.levels import alive, box, box_of, value_at
 from tensorlab._core.tensor import TensorBase
 from tensorlab._pytree import tree_flatten, tree_unflatten
 from tensorlab.func.levels import batching
@@ -213,6 +213,7 @@ def _result(name, level, size, x, dim):
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(x)}. Did you mean to set out_dims= "
             f"to None for output?"
         )
+    x = alive(x)
     found = box_of(x)
     is_batched = found is not None and found.level is level
     if dim is None:

@@ -2,6 +2,7 @@
 from libc.stdint cimport int64_t, uint8_t
 
 from tensorlab._core.dispatch.dispatch cimport run_3, run_4
+from tensorlab._core.dispatch.levels cimport has_hidden_values
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.out_argument cimport NO_DERIVATIVE, dtype_or_that_of, store_out
 from tensorlab._core.dtypes cimport (
@@ -94,7 +95,7 @@ def prod_derivative(grad, x, out, dim, keepdim, dtype):
         x = x.to(dtype)
     if x.dim() == 0:
         return grad
-    if (out.isfinite() & (out != 0)).all():                         # so is every factor, and the others are out / x
+    if not has_hidden_values(out) and (out.isfinite() & (out != 0)).all():                         # so is every factor, and the others are out / x
         return keep_dims(grad * out, x.shape, dim, keepdim) / x
     if dim is None:
         return (grad * products_of_others(x.reshape(-1), 0)).view(x.shape)

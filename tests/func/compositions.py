@@ -243,7 +243,13 @@ class Composition:
             for one, dim in zip(shapes, dims, strict=True)
         ]
         place = rng.randint(0, len(out))
-        apply = lambda T, f: T.func.vmap(f, in_dims=tuple(dims), out_dims=place)
+
+        def apply(T, f):
+            def g(x, y):  # PyTorch puts the dimension of a result that depends on no batch at the wrong place
+                return f(x, y) + 0 * (x.sum() + y.sum())
+
+            return T.func.vmap(g, in_dims=tuple(dims), out_dims=place)
+
         return apply, grown, (*out[:place], size, *out[place:]), f"vmap {dims} -> {place}"
 
 

@@ -22,6 +22,7 @@ cdef class Level:
     cdef readonly str randomness    # of BATCHES: "error", "different" or "same"
     cdef readonly object rules      # op: the rule that turns a call into others (a facet)
     cdef readonly object run        # run(level, op, arguments) handles a call by its rule
+    cdef Level outer                # the one around it, or None
     cdef bint grad_mode             # of the thread, when the transform began
 
 cdef class Box:
@@ -30,6 +31,7 @@ cdef class Box:
     cdef readonly TensorBase tangent    # of PUSHES
 
 cdef bint will_differentiate_again() noexcept
+cdef bint has_hidden_values(TensorBase x) noexcept
 cdef Level level_of_call(Op op, PyObject** arguments, int n)
 cdef bint is_boxed(PyObject** arguments, int n)
 cdef object run_level(Level level, Op op, PyObject** arguments, int n)

@@ -27,12 +27,12 @@ Programs that use no transform pay for nothing here: a box has a key (tensor.pxd
 """
 cimport cython
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF
+from cpython.ref cimport Py_DECREF, Py_INCREF
 
 cimport tensorlab._core.state.modes as modes
 from tensorlab._core.dispatch.op cimport DTYPE, GRAD, MAX_ARGUMENTS, OUT, SHAPE, Op, run_function
 from tensorlab._core.dispatch.operands cimport promoted_dtype
-from tensorlab._core.dtypes cimport BOOL, COMPLEX, dtype_object, is_in, item_size
+from tensorlab._core.dtypes cimport BOOL, COMPLEX, dtype_object, is_differentiable, is_in, item_size
 from tensorlab._core.storage cimport shell_storage
 from tensorlab._core.state.modes cimport ThreadState, set_grad_mode, thread_state
 from tensorlab._core.tensor cimport (
@@ -72,33 +72,37 @@ def enter_level(str transform, int kind, rules=None, run=None, *, ssize size=0, 
     """
     cdef ThreadState* state = thread_state()
     cdef Level level = Level.__new__(Level)
-    cdef list entered
-    if state.levels == NULL:
-        entered = []
-        Py_INCREF(entered)                  # kept for the life of the thread
-        state.levels = <PyObject*>entered
-    entered = <list>state.levels
     level.transform, level.kind, level.rules, level.run = transform, kind, rules, run
     level.size, level.randomness = size, randomness
-    level.number, level.is_alive, level.allows_capture = len(entered) + 1, True, allows_capture
+    level.is_alive, level.allows_capture = True, allows_capture
+    level.outer = innermost()
+    level.number = 1 if level.outer is None else level.outer.number + 1
     level.grad_mode = state.grad_mode
-    entered.append(level)
-    if kind == BATCHES:                     # it is asked about calls without operands, too: they may draw random numbers
-        modes.entered_layers += 1
-        modes.active_layers += 1
+    state.levels = <PyObject*>level
+    Py_INCREF(level)
+    modes.entered_layers += 1                   # levels are asked about calls without boxes, too
+    modes.active_layers += 1
     return level
 
 
 def leave_level(Level level not None):
     """End the transform that was begun last."""
-    cdef list entered = [] if thread_state().levels == NULL else <list>thread_state().levels
-    if not entered or entered[len(entered) - 1] is not level:
+    if thread_state().levels != <PyObject*>level:
         raise RuntimeError(f"{level.transform}: a transform must end in the thread in which it began, and after those in it")
-    entered.pop()
+    show_levels(level.outer)
     level.is_alive = False
-    if level.kind == BATCHES:
-        modes.entered_layers -= 1
-        modes.active_layers -= 1
+    modes.entered_layers -= 1
+    modes.active_layers -= 1
+    Py_DECREF(level)
+
+
+cdef inline Level innermost():
+    """The innermost transform that this thread is in; while a level handles a call, the one around that level."""
+    return None if thread_state().levels == NULL else <Level>thread_state().levels
+
+
+cdef inline void show_levels(Level level) noexcept:
+    thread_state().levels = NULL if level is None else <PyObject*>level
 
 
 cdef bint will_differentiate_again() noexcept:
@@ -106,13 +110,28 @@ cdef bint will_differentiate_again() noexcept:
 
     It is recorded, or it is inside of a transform, which may record what is in its boxes.
     """
-    cdef ThreadState* state = thread_state()
-    return state.grad_enabled or (state.levels != NULL and len(<list>state.levels) > 0)
+    return thread_state().grad_enabled or thread_state().levels != NULL
+
+
+cdef bint has_hidden_values(TensorBase x) noexcept:
+    """Does x stand for a batch, of which no one may ask for a single number?"""
+    cdef Box box
+    while x.keys & BOXED:
+        box = <Box>x.box
+        if box.level.kind == BATCHES and box.level.is_alive:
+            return True
+        x = box.value
+    return False
 
 
 def levels():
     """The transforms that this thread is in, the outermost first."""
-    return [] if thread_state().levels == NULL else list(<list>thread_state().levels)
+    cdef Level level = innermost()
+    found = []
+    while level is not None:
+        found.insert(0, level)
+        level = level.outer
+    return found
 
 
 # ---------------------------------------------------------------- boxes
@@ -180,6 +199,15 @@ def value_at(x, Level level not None):
     return x if box is None else box.value
 
 
+def alive(x):
+    """A tensor without the boxes of transforms that have ended, but for those of vmap."""
+    cdef Box box = box_of(x)
+    while box is not None and not box.level.is_alive and box.level.kind != BATCHES:
+        x = box.value
+        box = box_of(x)
+    return x
+
+
 def tangent_at(x, Level level not None):
     """The tangent of a box of this level, or None."""
     cdef Box box = box_at(x, level)
@@ -188,19 +216,22 @@ def tangent_at(x, Level level not None):
 
 # ---------------------------------------------------------------- who handles a call
 cdef Level level_of_call(Op op, PyObject** arguments, int n):
-    """The level that a call goes to; None if no operand is boxed. One that has ended comes first."""
-    cdef Level level = None
-    cdef list entered
+    """The level that a call goes to, or None: the highest level among its operands, if it has ended or if no other one lies above.
+
+    What a function computes inside of grad or jvp is in boxes of that level even if no operand is. So it's told from tensors
+    that come from outside, which must not be written to.
+    """
+    cdef Level level = None, inner
     cdef int i
     for i in range(n):
         level = higher(level, <object>arguments[i])
-    if op.draws and thread_state().levels != NULL:
-        entered = <list>thread_state().levels
-        for one in reversed(entered):
-            if level is not None and (not level.is_alive or level.number >= (<Level>one).number):
-                break
-            if (<Level>one).kind == BATCHES:
-                return <Level>one
+    if level is not None and not level.is_alive:
+        return level
+    inner = innermost()
+    while inner is not None and (level is None or inner.number > level.number):
+        if op.draws if inner.kind == BATCHES else not inner.allows_capture:
+            return inner
+        inner = inner.outer
     return level
 
 
@@ -239,11 +270,19 @@ cdef object run_level(Level level, Op op, PyObject** arguments, int n):
         refuse_captured(level, op)
     if level.kind == RECORDS:
         return run_recording(level, op, arguments, n)
-    if level.kind == PUSHES and is_elementwise(level, op, arguments, n):
-        return push_elementwise(level, op, arguments, n)
-    if level.kind == BATCHES and (op if op.functional is None else op.functional).is_pointwise and not op.draws:
-        return batch_pointwise(level, op, arguments, n)
-    return level.run(level, op, tuple([<object>arguments[i] for i in range(n)]))
+    was_innermost = innermost()
+    show_levels(level.outer)                    # what the level calls is for those around it
+    try:
+        if level.kind == PUSHES and not op.writes and not has_tangent(level, op, arguments, n):
+            out = call(op, [values_of(<object>arguments[i], level) for i in range(n)])
+            return out if level.allows_capture else boxes_of(level, out)
+        if level.kind == PUSHES and is_elementwise(level, op, arguments, n):
+            return push_elementwise(level, op, arguments, n)
+        if level.kind == BATCHES and (op if op.functional is None else op.functional).is_pointwise and not op.draws:
+            return batch_pointwise(level, op, arguments, n)
+        return level.run(level, op, tuple([<object>arguments[i] for i in range(n)]))
+    finally:
+        show_levels(was_innermost)
 
 
 cdef int refuse_captured(Level level, Op op) except -1:
@@ -309,43 +348,65 @@ cdef object boxes_of(Level level, object out):
 # ---------------------------------------------------------------- RECORDS
 cdef object run_recording(Level level, Op op, PyObject** arguments, int n):
     """Let autograd record the call among the boxes of a level. The history that other operands have isn't this level's."""
-    cdef list sealed = [seal(level, <object>arguments[i]) for i in range(n)]
+    cdef list sealed
     cdef PyObject* pointers[MAX_ARGUMENTS]
+    cdef bint has_box = False
     cdef int i
+    for i in range(n):
+        has_box = has_box or higher(None, <object>arguments[i]) is level
+    if not has_box and not op.is_view:
+        return run_with_level(level, op, [<object>arguments[i] for i in range(n)])
+    sealed = [seal(level, <object>arguments[i], op.is_view and i == 0) for i in range(n)]
     for i in range(n):
         pointers[i] = <PyObject*>sealed[i]
     return record(op, pointers, n)
 
 
-cdef object seal(Level level, object value):
+cdef object seal(Level level, object value, bint always):
     cdef TensorBase x
     if isinstance(value, TensorBase):
         x = <TensorBase>value
-        if box_at(x, level) is None and (x.keys & BOXED or x.wants_grad or x.node is not None or x.base is not None):
+        if box_at(x, level) is None and (
+                always or x.keys & BOXED or x.wants_grad or x.node is not None or x.base is not None):
             return boxed(level, x, None)
     elif isinstance(value, (tuple, list)):
         for item in value:
             if isinstance(item, (TensorBase, tuple, list)):
-                return type(value)([seal(level, one) for one in value])
+                return type(value)([seal(level, one, always) for one in value])
     return value
 
 
 cdef object run_inside(Op op, PyObject** arguments, int n):
-    """Below autograd at a level: the call with the values, as the thread was when the transform began."""
-    cdef Level level = level_of_call(op, arguments, n)
-    cdef list values = [values_of(<object>arguments[i], level) for i in range(n)]
-    cdef bint grad_mode
+    """Below autograd at a level: the call with the values."""
+    cdef Level level = None
+    cdef int i
+    for i in range(n):
+        level = higher(level, <object>arguments[i])
     if not level.is_alive:
         return run_with_values(level, op, arguments, n)
-    grad_mode = set_grad_mode(level.grad_mode)
-    try:
-        out = call(op, values)
-    finally:
-        set_grad_mode(grad_mode)
-    if op.writes and out is values[0]:
+    values = [values_of(<object>arguments[i], level) for i in range(n)]
+    out = run_with_level(level, op, values)
+    if op.writes and box_of_value(out, level) is values[0]:
         show_again(level, <object>arguments[0])
         return <object>arguments[0]
-    return boxes_of(level, out)
+    return out
+
+
+cdef object run_with_level(Level level, Op op, list values):
+    """A call with values for a level that records: the thread is as it was when the transform began."""
+    cdef bint grad_mode = set_grad_mode(level.grad_mode)
+    cdef Level was_innermost = innermost()
+    show_levels(level.outer)
+    try:
+        return boxes_of(level, call(op, values))
+    finally:
+        show_levels(was_innermost)
+        set_grad_mode(grad_mode)
+
+
+cdef inline object box_of_value(object x, Level level):
+    cdef Box box = box_at(x, level)
+    return None if box is None else box.value
 
 
 # ---------------------------------------------------------------- BATCHES
@@ -394,6 +455,47 @@ cdef object lengthened(TensorBase value, int count):
 
 
 # ---------------------------------------------------------------- PUSHES
+cdef bint has_tangent(Level level, Op op, PyObject** arguments, int n) except -1:
+    """Has an operand a tangent? One that a view is taken of gets zeros, which a write to the view can then change."""
+    cdef Box box
+    cdef int i
+    for i in range(n):
+        if is_dual(level, <object>arguments[i]):
+            return True
+    box = box_at(<object>arguments[0], level) if op.is_view else None
+    if box is not None and is_differentiable(box.value.dtype_):
+        box.tangent = zeros_of_all_examples(level.outer, box.value)
+        return True
+    return False
+
+
+cdef TensorBase zeros_of_all_examples(Level level, TensorBase value):
+    """Zeros like a value that aren't the same memory for the examples of any vmap around: what is written may differ."""
+    cdef object zeros = call(<Op>REGISTRY["zeros_like"], [value, None, None, None])
+    cdef Level was_innermost = innermost()
+    while level is not None:
+        if level.kind == BATCHES:
+            show_levels(level.outer)
+            each = call(<Op>REGISTRY["zeros"], [(level.size,), dtype_object(value.dtype_), None])
+            show_levels(was_innermost)
+            zeros = zeros + boxed(level, <TensorBase>each, None)
+        level = level.outer
+    return <TensorBase?>zeros
+
+
+cdef bint is_dual(Level level, object value):
+    """Has a box of the level, or one in a list, a tangent?"""
+    cdef Box box
+    if isinstance(value, TensorBase):
+        box = box_at(value, level)
+        return box is not None and box.tangent is not None
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            if is_dual(level, item):
+                return True
+    return False
+
+
 cdef bint is_elementwise(Level level, Op op, PyObject** arguments, int n):
     """Do the formulas of an op's derivatives, which multiply a gradient with the derivative of each element, multiply a
     tangent just as well? They do of pointwise ops, but for functions of complex numbers that aren't holomorphic."""
@@ -417,14 +519,14 @@ cdef object push_elementwise(Level level, Op op, PyObject** arguments, int n):
     cdef int j
     for j in range(op.derivative_count):
         box = box_at(<object>arguments[op.positions[j]], level)
-        if box is None:
+        if box is None or box.tangent is None:
             continue
         one = op.formulas[j](*[formula_argument(code, op.positions[j], box.tangent, primals, out)
                                for code in <tuple>op.takes[j]])
         if one is not None:
             total = one if total is None else total + one
     if total is None:
-        return out
+        return out if level.allows_capture else boxed(level, out, None)
     if (<TensorBase?>total).ndim_ != out.ndim_ or total.shape != out.shape:
         total = total.expand(out.shape)
     if (<TensorBase>total).dtype_ != out.dtype_:

@@ -49,7 +49,9 @@ def run_pushed(level, op, arguments):
 def _mapped(function, argument, level):
     if isinstance(argument, TensorBase):
         return function(argument, level)
-    if isinstance(argument, (tuple, list)):
+    if isinstance(argument, (tuple, list)) and any(
+        isinstance(one, (TensorBase, tuple, list)) for one in argument
+    ):
         return type(argument)([_mapped(function, one, level) for one in argument])
     return argument if function is value_at else None
 
@@ -59,8 +61,10 @@ def _in_boxes(level, out, tangent):
         tangents = tangent if isinstance(tangent, (tuple, list)) else (tangent,)
         tangents = (*tangents, *[None] * (len(out) - len(tangents)))
         return type(out)([_in_boxes(level, *pair) for pair in zip(out, tangents, strict=True)])
-    if tangent is None:
+    if tangent is None and (level.allows_capture or not isinstance(out, TensorBase)):
         return out
+    if tangent is None:
+        return box(level, out)
     if tangent.shape != out.shape:
         tangent = tangent.expand(out.shape)
     if tangent.dtype is not out.dtype:
@@ -146,7 +150,10 @@ def _write(level, op, arguments, primals, tangents):
     if tangents[0] is None:
         if tangent is None:
             return x
-        raise NotImplementedError(f"{op.name}: writing a dual number into an ordinary tensor")
+        if box_of(x) is None or box_of(x).level is not level:
+            raise NotImplementedError(f"{op.name}: writing a dual number into an ordinary tensor")
+        fill_box(x, level, primals[0], tangent.expand(x.shape).to(x.dtype).clone())
+        return x
     if tangent is None:
         tangents[0].zero_()
     else:
