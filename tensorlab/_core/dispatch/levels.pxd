@@ -22,14 +22,22 @@ cdef class Level:
     cdef readonly str randomness    # of BATCHES: "error", "different" or "same"
     cdef readonly object rules      # op: the rule that turns a call into others (a facet)
     cdef readonly object run        # run(level, op, arguments) handles a call by its rule
-    cdef Level outer                # the one around it, or None
+    cdef public bint is_paused      # of PUSHES: its calls are made with the values alone
     cdef bint grad_mode             # of the thread, when the transform began
+    cdef list boxes                 # weak references to its boxes, of one that allows capture
+    cdef Level outer                # the one around it, or None
 
 cdef class Box:
     cdef readonly Level level
     cdef readonly TensorBase value
-    cdef readonly TensorBase tangent    # of PUSHES
+    cdef TensorBase own_tangent     # of PUSHES: read it by `tangent_of`
+    cdef readonly Box viewed        # of a view at PUSHES: the box that it is a view of,
+    cdef readonly object view       # tangent of that one: tangent of the view,
+    cdef TensorBase seen            # and the tangent of that one when `own_tangent` was made
 
+cdef TensorBase tangent_of(Box box)
+cdef Box box_at(object x, Level level)
+cdef int fill(TensorBase x, Level level, TensorBase value, TensorBase tangent, Box viewed, object view) except -1
 cdef bint will_differentiate_again() noexcept
 cdef bint has_hidden_values(TensorBase x) noexcept
 cdef Level level_of_call(Op op, PyObject** arguments, int n)

@@ -20,6 +20,9 @@ level, until no operand is in a box. Everything else in this package, autograd, 
       sin, level 1 batches              sin of the whole batch, by a rule
         sin                             of an ordinary tensor
 
+What a function computes without boxes, as by zeros(3), is put into one by the innermost transform that differentiates. So
+the function may write into it what is in boxes, which it may not do with a tensor from outside.
+
 A transform may end while boxes of it are alive, in the graph for example that a function returned by vjp uses. Such a box is
 taken for its value.
 
@@ -30,14 +33,17 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 
 cimport tensorlab._core.state.modes as modes
-from tensorlab._core.dispatch.op cimport DTYPE, GRAD, MAX_ARGUMENTS, OUT, SHAPE, Op, run_function
+from tensorlab._core.dispatch.op cimport DTYPE, GRAD, MAX_ARGUMENTS, OUT, REAL, SHAPE, Op, run_function
 from tensorlab._core.dispatch.operands cimport promoted_dtype
 from tensorlab._core.dtypes cimport BOOL, COMPLEX, dtype_object, is_differentiable, is_in, item_size
+from tensorlab._core.graph.graph cimport needs_grad
 from tensorlab._core.storage cimport shell_storage
 from tensorlab._core.state.modes cimport ThreadState, set_grad_mode, thread_state
 from tensorlab._core.tensor cimport (
     BOXED, TensorBase, new_tensor, offset_of, place_of, put_into_box, set_layout
 )
+
+import weakref
 
 from tensorlab._core.dispatch.facets import REGISTRY
 from tensorlab.errors import GradientError
@@ -78,10 +84,9 @@ def enter_level(str transform, int kind, rules=None, run=None, *, ssize size=0, 
     level.outer = innermost()
     level.number = 1 if level.outer is None else level.outer.number + 1
     level.grad_mode = state.grad_mode
-    state.levels = <PyObject*>level
+    level.boxes = [] if allows_capture else None
     Py_INCREF(level)
-    modes.entered_layers += 1                   # levels are asked about calls without boxes, too
-    modes.active_layers += 1
+    show_levels(level)
     return level
 
 
@@ -91,8 +96,6 @@ def leave_level(Level level not None):
         raise RuntimeError(f"{level.transform}: a transform must end in the thread in which it began, and after those in it")
     show_levels(level.outer)
     level.is_alive = False
-    modes.entered_layers -= 1
-    modes.active_layers -= 1
     Py_DECREF(level)
 
 
@@ -102,7 +105,12 @@ cdef inline Level innermost():
 
 
 cdef inline void show_levels(Level level) noexcept:
-    thread_state().levels = NULL if level is None else <PyObject*>level
+    """Let the thread see the levels up to this one. While it sees any, they're asked about calls without boxes, too."""
+    cdef ThreadState* state = thread_state()
+    cdef int change = (level is not None) - (state.levels != NULL)
+    state.levels = NULL if level is None else <PyObject*>level
+    modes.entered_layers += change
+    modes.active_layers += change
 
 
 cdef bint will_differentiate_again() noexcept:
@@ -142,15 +150,38 @@ def levels():
 cdef class Box:
     """What a transform has put into a tensor."""
 
+    @property
+    def tangent(self):
+        """Of a level that pushes: the tangent of the value, or None."""
+        return tangent_of(self)
+
 
 cdef TensorBase boxed(Level level, TensorBase value, TensorBase tangent):
     """A tensor that stands for `value` at a level."""
     cdef TensorBase x = new_tensor()
+    fill(x, level, value, tangent, None, None)
+    return x
+
+
+cdef int fill(TensorBase x, Level level, TensorBase value, TensorBase tangent, Box viewed, object view) except -1:
+    """Make a tensor a box."""
     cdef Box box = Box.__new__(Box)
-    box.level, box.value, box.tangent = level, value, tangent
+    box.level, box.value, box.own_tangent, box.viewed, box.view = level, value, tangent, viewed, view
     put_into_box(x, box)
     show_layout(x, box)
-    return x
+    if level.boxes is not None:
+        level.boxes.append(weakref.ref(x))
+    return 0
+
+
+cdef TensorBase tangent_of(Box box):
+    """The tangent of a box, or None. That of a view is the same view of the other's tangent, which may be another one now."""
+    cdef TensorBase whole
+    if box.viewed is not None:
+        whole = tangent_of(box.viewed)
+        if whole is not box.seen:
+            box.own_tangent, box.seen = None if whole is None else box.view(whole), whole
+    return box.own_tangent
 
 
 cdef int show_layout(TensorBase x, Box box) except -1:
@@ -165,7 +196,7 @@ cdef int show_layout(TensorBase x, Box box) except -1:
     return 0
 
 
-cdef inline Box box_at(object x, Level level):
+cdef Box box_at(object x, Level level):
     """The box of x if it is of this level, else None."""
     if isinstance(x, TensorBase) and (<TensorBase>x).keys & BOXED:
         if (<Box>(<TensorBase>x).box).level is level:
@@ -173,17 +204,20 @@ cdef inline Box box_at(object x, Level level):
     return None
 
 
-def box(Level level not None, TensorBase value not None, TensorBase tangent=None):
-    """A tensor that stands for `value` at a level; at one of BATCHES, the first dimension of the value isn't shown."""
-    return boxed(level, value, tangent)
+def box(Level level not None, TensorBase value not None, TensorBase tangent=None, Box viewed=None, view=None):
+    """A tensor that stands for `value` at a level; at one of BATCHES, the first dimension of the value isn't shown.
+
+    For a view of what is in a box at PUSHES: `viewed` is that box, and `view(tangent)` the same view of its tangent.
+    """
+    cdef TensorBase x = new_tensor()
+    fill(x, level, value, tangent, viewed, view)
+    return x
 
 
-def fill_box(TensorBase x not None, Level level not None, TensorBase value not None, TensorBase tangent=None):
-    """Make an existing tensor a box, or give it another value."""
-    cdef Box box = Box.__new__(Box)
-    box.level, box.value, box.tangent = level, value, tangent
-    put_into_box(x, box)
-    show_layout(x, box)
+def fill_box(TensorBase x not None, Level level not None, TensorBase value not None, TensorBase tangent=None,
+             Box viewed=None, view=None):
+    """Make an existing tensor a box, or give it another value; the arguments are those of `box`."""
+    fill(x, level, value, tangent, viewed, view)
 
 
 def box_of(x):
@@ -211,7 +245,12 @@ def alive(x):
 def tangent_at(x, Level level not None):
     """The tangent of a box of this level, or None."""
     cdef Box box = box_at(x, level)
-    return None if box is None else box.tangent
+    return None if box is None else tangent_of(box)
+
+
+def set_tangent(Box box not None, TensorBase tangent):
+    """Give a box that is no view another tangent; its views follow."""
+    box.own_tangent = tangent
 
 
 # ---------------------------------------------------------------- who handles a call
@@ -225,7 +264,7 @@ cdef Level level_of_call(Op op, PyObject** arguments, int n):
     cdef int i
     for i in range(n):
         level = higher(level, <object>arguments[i])
-    if level is not None and not level.is_alive:
+    if level is not None and not level.is_alive or level is None and op.writes:
         return level
     inner = innermost()
     while inner is not None and (level is None or inner.number > level.number):
@@ -267,15 +306,39 @@ cdef object run_level(Level level, Op op, PyObject** arguments, int n):
         return run_with_values(level, op, arguments, n)
     if (op.writes and box_at(<object>arguments[0], level) is None and not level.allows_capture
             and not (op.draws and level.randomness == "same")):         # whose numbers are the same for all, too
-        refuse_captured(level, op)
+        if level.kind == BATCHES or (op.functional is not None and op.functional.derivative_count > 0
+                                     and has_derivative(level, arguments, n)):
+            refuse_captured(level, op)
+        if level.kind != REPLACES:
+            return run_with_values(level, op, arguments, n)     # constants, or batch_norm's averages
     if level.kind == RECORDS:
         return run_recording(level, op, arguments, n)
-    was_innermost = innermost()
-    show_levels(level.outer)                    # what the level calls is for those around it
+    if level.is_paused or (level.kind == PUSHES and thread_state().inference):
+        return run_with_values(level, op, arguments, n)
+    if level.allows_capture and thread_state().grad_enabled and needs_any_grad(arguments, n):
+        return record(op, arguments, n)         # backward is to see the tangents, too, and goes on in `run_inside`
+    return run_at(level, op, arguments, n)
+
+
+cdef bint needs_any_grad(PyObject** arguments, int n):
+    for i in range(n):
+        if isinstance(<object>arguments[i], TensorBase):
+            if needs_grad(<TensorBase>arguments[i]):
+                return True
+        elif isinstance(<object>arguments[i], (tuple, list)):
+            for one in <object>arguments[i]:
+                if isinstance(one, TensorBase) and needs_grad(<TensorBase>one):
+                    return True
+    return False
+
+
+cdef object run_at(Level level, Op op, PyObject** arguments, int n):
+    """Let a level that pushes or batches handle a call. What it calls is for the levels around it."""
+    cdef Level was_innermost = innermost()
+    show_levels(level.outer)
     try:
-        if level.kind == PUSHES and not op.writes and not has_tangent(level, op, arguments, n):
-            out = call(op, [values_of(<object>arguments[i], level) for i in range(n)])
-            return out if level.allows_capture else boxes_of(level, out)
+        if level.kind == PUSHES and not op.writes and not op.is_view and not has_derivative(level, arguments, n):
+            return boxes_of(level, call(op, [values_of(<object>arguments[i], level) for i in range(n)]))
         if level.kind == PUSHES and is_elementwise(level, op, arguments, n):
             return push_elementwise(level, op, arguments, n)
         if level.kind == BATCHES and (op if op.functional is None else op.functional).is_pointwise and not op.draws:
@@ -283,6 +346,27 @@ cdef object run_level(Level level, Op op, PyObject** arguments, int n):
         return level.run(level, op, tuple([<object>arguments[i] for i in range(n)]))
     finally:
         show_levels(was_innermost)
+
+
+cdef bint has_derivative(Level level, PyObject** arguments, int n):
+    """Has an operand in a box of this level, or one in a list, a history there, or a tangent?"""
+    cdef int i
+    for i in range(n):
+        if is_followed(level, <object>arguments[i]):
+            return True
+    return False
+
+
+cdef bint is_followed(Level level, object value):
+    cdef Box box
+    if isinstance(value, TensorBase):
+        box = box_at(value, level)
+        return box is not None and (needs_grad(<TensorBase>value) if level.kind == RECORDS else tangent_of(box) is not None)
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            if is_followed(level, item):
+                return True
+    return False
 
 
 cdef int refuse_captured(Level level, Op op) except -1:
@@ -384,6 +468,8 @@ cdef object run_inside(Op op, PyObject** arguments, int n):
         level = higher(level, <object>arguments[i])
     if not level.is_alive:
         return run_with_values(level, op, arguments, n)
+    if level.kind == PUSHES:
+        return run_at(level, op, arguments, n)
     values = [values_of(<object>arguments[i], level) for i in range(n)]
     out = run_with_level(level, op, values)
     if op.writes and box_of_value(out, level) is values[0]:
@@ -455,54 +541,13 @@ cdef object lengthened(TensorBase value, int count):
 
 
 # ---------------------------------------------------------------- PUSHES
-cdef bint has_tangent(Level level, Op op, PyObject** arguments, int n) except -1:
-    """Has an operand a tangent? One that a view is taken of gets zeros, which a write to the view can then change."""
-    cdef Box box
-    cdef int i
-    for i in range(n):
-        if is_dual(level, <object>arguments[i]):
-            return True
-    box = box_at(<object>arguments[0], level) if op.is_view else None
-    if box is not None and is_differentiable(box.value.dtype_):
-        box.tangent = zeros_of_all_examples(level.outer, box.value)
-        return True
-    return False
-
-
-cdef TensorBase zeros_of_all_examples(Level level, TensorBase value):
-    """Zeros like a value that aren't the same memory for the examples of any vmap around: what is written may differ."""
-    cdef object zeros = call(<Op>REGISTRY["zeros_like"], [value, None, None, None])
-    cdef Level was_innermost = innermost()
-    while level is not None:
-        if level.kind == BATCHES:
-            show_levels(level.outer)
-            each = call(<Op>REGISTRY["zeros"], [(level.size,), dtype_object(value.dtype_), None])
-            show_levels(was_innermost)
-            zeros = zeros + boxed(level, <TensorBase>each, None)
-        level = level.outer
-    return <TensorBase?>zeros
-
-
-cdef bint is_dual(Level level, object value):
-    """Has a box of the level, or one in a list, a tangent?"""
-    cdef Box box
-    if isinstance(value, TensorBase):
-        box = box_at(value, level)
-        return box is not None and box.tangent is not None
-    if isinstance(value, (tuple, list)):
-        for item in value:
-            if is_dual(level, item):
-                return True
-    return False
-
-
 cdef bint is_elementwise(Level level, Op op, PyObject** arguments, int n):
     """Do the formulas of an op's derivatives, which multiply a gradient with the derivative of each element, multiply a
     tangent just as well? They do of pointwise ops, but for functions of complex numbers that aren't holomorphic."""
     cdef int i
     if not op.is_pointwise or op.writes or op.is_joint or op.draws or level.rules[op] is not None:
         return False
-    if op.is_holomorphic:
+    if op.is_holomorphic and op.dtype_rule != REAL:
         return True
     for i in range(n):
         if isinstance(<object>arguments[i], TensorBase) and is_in((<TensorBase>arguments[i]).dtype_, COMPLEX):
@@ -515,18 +560,20 @@ cdef object push_elementwise(Level level, Op op, PyObject** arguments, int n):
     cdef list primals = [values_of(<object>arguments[i], level) for i in range(n)]
     cdef TensorBase out = call(op, primals)
     cdef object total = None, one
+    cdef TensorBase tangent
     cdef Box box
     cdef int j
     for j in range(op.derivative_count):
         box = box_at(<object>arguments[op.positions[j]], level)
-        if box is None or box.tangent is None:
+        tangent = None if box is None else tangent_of(box)
+        if tangent is None:
             continue
-        one = op.formulas[j](*[formula_argument(code, op.positions[j], box.tangent, primals, out)
+        one = op.formulas[j](*[formula_argument(code, op.positions[j], tangent, primals, out)
                                for code in <tuple>op.takes[j]])
         if one is not None:
             total = one if total is None else total + one
     if total is None:
-        return out if level.allows_capture else boxed(level, out, None)
+        return boxed(level, out, None)
     if (<TensorBase?>total).ndim_ != out.ndim_ or total.shape != out.shape:
         total = total.expand(out.shape)
     if (<TensorBase>total).dtype_ != out.dtype_:

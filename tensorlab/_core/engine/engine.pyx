@@ -35,7 +35,7 @@ from tensorlab._core.state.modes cimport (
     ThreadState, active_layers, call_with_overrides, set_grad_mode, set_overrides_disabled,
     thread_state
 )
-from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, make_size
+from tensorlab._core.tensor cimport BOXED, TensorBase, empty_beside, empty_tensor, make_size
 
 from tensorlab._core.device import CPU, device_of_code
 from tensorlab._core.dispatch.op import REGISTRY
@@ -144,6 +144,7 @@ cdef int add_to(list gradients, Py_ssize_t i, object grad) except -1:
         gradients[i] = grad
     elif (not thread_state().grad_enabled and references(<PyObject*>waiting) == 2
             and references(<PyObject*>waiting.storage_) == 1 and not waiting.storage_.device & SHELL
+            and not (waiting.keys | (<TensorBase>grad).keys) & BOXED
             and is_dense(waiting.ndim_, waiting.sizes, waiting.strides)):
         (<object>waiting).add_(grad)            # 2 references: the list's and ours
     else:

@@ -63,7 +63,8 @@ cdef int rebase_history(TensorBase x, Node node, Py_ssize_t place=0) except -1:
     for i in range(x.ndim_):
         slices.view_strides[i] = x.strides[i]
     # x may have another type: the real part
-    slices.view_offset = (x.data_ - base.data_) // item_size[x.dtype_]
+    # within the storage, as a box (levels.pyx) has another one than its base
+    slices.view_offset = ((x.data_ - x.storage_.address) - (base.data_ - base.storage_.address)) // item_size[x.dtype_]
     slices.saved = node
     slices.place = place
     take_edges(slices, node, base)

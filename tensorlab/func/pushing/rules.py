@@ -16,18 +16,22 @@ levels.pyx). A view of a value has the same view of its tangent. For the rest th
 way, which takes two backward passes: v J is linear in v, and backward through it gives J t.
 """
 
+from tensorlab._core.dispatch.capture import become_box
+from tensorlab._core.dispatch.dispatch import shares_storage
 from tensorlab._core.dispatch.levels import (
     box,
     box_of,
     enter_level,
     fill_box,
     leave_level,
+    set_tangent,
     tangent_at,
     value_at,
 )
 from tensorlab._core.engine.backward import grad as backward
 from tensorlab._core.tensor import TensorBase
 from tensorlab.autograd.grad_mode import enable_grad
+from tensorlab.errors import MemoryLayoutError
 from tensorlab.func.batching.rules import Rules
 from tensorlab.ops.creation import zeros_like
 
@@ -41,35 +45,55 @@ def run_pushed(level, op, arguments):
     primals = tuple([_mapped(value_at, one, level) for one in arguments])
     tangents = tuple([_mapped(tangent_at, one, level) for one in arguments])
     if op.writes:
-        return _write(level, op, arguments, primals, tangents)
+        return write(level, op, arguments, primals, tangents)
     out = op(*primals)
-    return _in_boxes(level, out, tangent_of(op, primals, tangents, out))
+    first = arguments[0]
+    whole = box_of(first)
+    if op.derivatives and whole is not None and whole.level is level:
+        if out is whole.value:
+            return first
+        if _is_view(out, whole.value):
+            return _views(level, op, primals, out, whole)
+    tangent = tangent_of(op, primals, tangents, out) if _any(tangents) else None
+    return _in_boxes(level, out, tangent, primals)
 
 
 def _mapped(function, argument, level):
     if isinstance(argument, TensorBase):
         return function(argument, level)
-    if isinstance(argument, (tuple, list)) and any(
-        isinstance(one, (TensorBase, tuple, list)) for one in argument
-    ):
-        return type(argument)([_mapped(function, one, level) for one in argument])
+    if isinstance(argument, (tuple, list)):
+        found = [_mapped(function, one, level) for one in argument]
+        if function is value_at:
+            return type(argument)(found)
+        return tuple(found) if _any(found) else None
     return argument if function is value_at else None
 
 
-def _in_boxes(level, out, tangent):
+def _any(tangents):
+    return any([one is not None for one in tangents])
+
+
+def _in_boxes(level, out, tangent, primals):
     if isinstance(out, (tuple, list)):
         tangents = tangent if isinstance(tangent, (tuple, list)) else (tangent,)
         tangents = (*tangents, *[None] * (len(out) - len(tangents)))
-        return type(out)([_in_boxes(level, *pair) for pair in zip(out, tangents, strict=True)])
-    if tangent is None and (level.allows_capture or not isinstance(out, TensorBase)):
+        return type(out)(
+            [_in_boxes(level, *pair, primals) for pair in zip(out, tangents, strict=True)]
+        )
+    if not (isinstance(out, TensorBase) and (out.is_floating_point() or out.is_complex())):
         return out
-    if tangent is None:
-        return box(level, out)
+    if any(out is one for one in primals):  # a constant that the op has returned as it is
+        return out
+    return box(level, out, None if tangent is None else fitted(tangent, out))
+
+
+def fitted(tangent, out):
+    """The tangent of a result, in its shape and type."""
     if tangent.shape != out.shape:
         tangent = tangent.expand(out.shape)
     if tangent.dtype is not out.dtype:
-        tangent = tangent.to(out.dtype)
-    return box(level, out, tangent)
+        tangent = (tangent if out.is_complex() or not tangent.is_complex() else tangent.real).to(out.dtype)
+    return tangent
 
 
 def tangent_of(op, primals, tangents, out):
@@ -77,11 +101,47 @@ def tangent_of(op, primals, tangents, out):
     rule = pushing.of(op)
     if rule is not None:
         return rule(op, primals, tangents, out)
-    if not op.derivatives:
+    if not op.derivatives or op.draws:
         return None
-    if op.is_view:
-        return op(tangents[0], *primals[1:])
     return by_two_passes(op, primals, tangents)
+
+
+# ---------------------------------------------------------------- views
+def _is_view(out, value):
+    """Whether an op has returned a view of its argument, or several: by their memory, as reshape may, or may not."""
+    if isinstance(out, (tuple, list)):
+        return bool(out) and all(_is_view(one, value) for one in out)
+    return isinstance(out, TensorBase) and shares_storage(innermost(out), innermost(value))
+
+
+def innermost(x):
+    """The ordinary tensor within boxes."""
+    while (found := box_of(x)) is not None:
+        x = found.value
+    return x
+
+
+def _views(level, op, primals, out, whole):
+    """Boxes of views, whose tangents are the same views of the other's tangent, whatever is written to either."""
+    view = view_of_tangent(op, primals, whole)
+    if isinstance(out, TensorBase):
+        return box(level, out, None, whole, view)
+    return type(out)(
+        [box(level, one, None, whole, lambda t, i=i: view(t)[i]) for i, one in enumerate(out)]
+    )
+
+
+def view_of_tangent(op, primals, whole):
+    """The function that makes of the tangent of a box what `op` has made of its value."""
+    rest = primals[1:]
+
+    def view(tangent):
+        try:
+            return op(tangent, *rest)
+        except MemoryLayoutError:  # it has other strides than the value, for now: see move_tangent
+            return op(zeros_like(whole.value) + tangent, *rest)
+
+    return view
 
 
 def by_two_passes(op, primals, tangents):
@@ -92,10 +152,10 @@ def by_two_passes(op, primals, tangents):
             inputs, directions = [], []
 
             def leaf(primal, tangent):
-                if isinstance(primal, (tuple, list)):
-                    return type(primal)([leaf(*pair) for pair in zip(primal, tangent, strict=True)])
                 if tangent is None:
                     return primal
+                if isinstance(primal, (tuple, list)):
+                    return type(primal)([leaf(*pair) for pair in zip(primal, tangent, strict=True)])
                 inputs.append(box(level, primal).requires_grad_())
                 directions.append(tangent)
                 return inputs[-1]
@@ -135,27 +195,43 @@ def by_two_passes(op, primals, tangents):
 
 
 # ---------------------------------------------------------------- in place
-def _write(level, op, arguments, primals, tangents):
-    """A call that writes over its first argument: the tangent is written over as well, so that views see it."""
-    x = arguments[0]
-    functional = op.functional
+def write(level, op, arguments, primals, tangents):
+    """A call that writes over its first argument."""
+    x, functional = arguments[0], op.functional
     if functional is not None and functional.is_view:
-        op(*primals)
-        fill_box(x, level, primals[0], functional(tangents[0], *primals[1:]))
+        # a view of the value, which itself stays what it is: other views of x hang on it
+        whole = box_of(x)
+        value = functional(*primals)
+        fill_box(x, level, value, None, whole, view_of_tangent(functional, primals, whole))
         return x
     tangent = None
-    if functional is not None and not op.draws and functional.derivatives:
-        tangent = tangent_of(functional, primals, tangents, functional(*primals))
+    if functional is not None and functional.derivatives and not op.draws and _any(tangents):
+        if any([isinstance(one, TensorBase) and (one.requires_grad or box_of(one)) for one in primals]):
+            # what the formulas need of x may be recorded below, and must not be written over
+            arguments = (box(level, primals[0].clone(), tangents[0]), *arguments[1:])
+        tangent = tangent_at(functional(*arguments), level)
     op(*primals)
-    if tangents[0] is None:
-        if tangent is None:
-            return x
-        if box_of(x) is None or box_of(x).level is not level:
-            raise NotImplementedError(f"{op.name}: writing a dual number into an ordinary tensor")
-        fill_box(x, level, primals[0], tangent.expand(x.shape).to(x.dtype).clone())
-        return x
-    if tangent is None:
-        tangents[0].zero_()
-    else:
-        tangents[0].copy_(tangent)
+    if tangent is not None and (box_of(x) is None or box_of(x).level is not level):
+        become_box(x, level)
+    if _any(tangents):
+        move_tangent(box_of(x), tangent)
     return x
+
+
+def move_tangent(of, tangent):
+    """Give a box another tangent: None for zeros. A view's is written into that of the whole, where other views see it."""
+    if of is None or (tangent is None and of.tangent is None):
+        return
+    if of.viewed is None:
+        set_tangent(of, zeros_like(of.tangent) if tangent is None else fitted(tangent, of.value))
+        return
+    whole = of
+    while whole.viewed is not None:
+        whole = whole.viewed
+    if tangent is None:
+        tangent = zeros_like(of.tangent)
+    # zeros as many dimensions of batches as `tangent` has (levels.pyx), so that it can be written into what they're added to
+    zero = zeros_like(tangent).sum().to(whole.value.dtype)
+    own = zero.expand(whole.value.shape) if whole.tangent is None else whole.tangent + zero
+    set_tangent(whole, zeros_like(whole.value) + own)
+    of.tangent.copy_(tangent)

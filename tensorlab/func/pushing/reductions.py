@@ -1,0 +1,99 @@
+"""Forward rules of reductions, and of ops that choose elements: where an element came from, its tangent comes from, too."""
+
+from tensorlab._core.dispatch.facets import REGISTRY
+from tensorlab._core.dispatch.levels import box, enter_level, leave_level, value_at
+from tensorlab._core.engine.backward import grad as backward
+from tensorlab.autograd.grad_mode import enable_grad
+from tensorlab.func.pushing.rules import RECORDS, pushing
+from tensorlab.ops.creation import full_like, ones_like, zeros_like
+
+
+def argument(op, primals, name, default=None):
+    """The argument of a call that the schema calls so."""
+    return primals[op.params.index(name)] if name in op.params[: len(primals)] else default
+
+
+# ---------------------------------------------------------------- elements that are chosen
+def chosen(op, primals, tangents, out):
+    """Of an op that returns (values, indices) along a dimension."""
+    dim, indices = argument(op, primals, "dim"), out[1]
+    is_reduced = indices.ndim < primals[0].ndim
+    if is_reduced:
+        indices = indices.unsqueeze(dim)
+    found = tangents[0].gather(dim, indices)
+    return found.squeeze(dim) if is_reduced else found
+
+
+def chosen_in_windows(ndim):
+    """Of pooling: the indices count within the last `ndim` dimensions."""
+
+    def rule(op, primals, tangents, out):
+        indices = out[1]
+        flat = tangents[0].flatten(-ndim).gather(-1, indices.flatten(-ndim))
+        return flat.reshape(indices.shape)
+
+    return rule
+
+
+for _name in ("max_dim", "min_dim", "median_dim", "nanmedian_dim", "kthvalue"):
+    pushing.give(_name, chosen)
+for _name in ("sort", "stable_sort", "topk", "cummax", "cummin"):
+    pushing.give(_name, chosen)
+for _name in ("max_pool", "adaptive_max_pool", "fractional_max_pool"):
+    for _ndim in (2, 3):
+        pushing.give(f"{_name}{_ndim}d", chosen_in_windows(_ndim))
+
+
+# ---------------------------------------------------------------- slices that become one element each
+def by_slices(op, primals, tangents, out):
+    """Each element of the result depends on a slice of x alone, so one backward pass with ones gives all derivatives."""
+    level = enter_level("jvp", RECORDS)
+    try:
+        with enable_grad():
+            x = box(level, primals[0]).requires_grad_()
+            result = op(x, *primals[1:])
+            (weights,) = backward(result, [x], ones_like(result), create_graph=True)
+            weights = value_at(weights, level)
+    finally:
+        leave_level(level)
+    change = tangents[0] * weights.conj() if weights.is_complex() else tangents[0] * weights
+    if not out.is_complex() and change.is_complex():
+        change = change.real
+    dim = argument(op, primals, "dim")
+    if dim is None or dim == [] or dim == ():
+        dim = list(range(primals[0].ndim))
+    return change.sum(dim, argument(op, primals, "keepdim", False))
+
+
+for _name in ("amax", "amin", "max", "min", "median", "nanmedian"):
+    pushing.give(_name, by_slices)
+for _name in ("norm", "prod", "var", "std", "logsumexp"):
+    pushing.give(_name, by_slices)
+
+
+# ---------------------------------------------------------------- softmax and what it is made of
+@pushing("softmax")
+def softmax(op, primals, tangents, out):
+    return REGISTRY["softmax_backward"](tangents[0].to(out.dtype), out, primals[1])
+
+
+@pushing("log_softmax")
+def log_softmax(op, primals, tangents, out):
+    tangent = tangents[0].to(out.dtype)
+    return tangent - (out.exp() * tangent).sum(primals[1], True)
+
+
+@pushing("logcumsumexp")
+def logcumsumexp(op, primals, tangents, out):
+    """sum(t exp(x)) / sum(exp(x)), by logarithms, which may not overflow: of positive and of negative tangents."""
+    (x, dim), tangent = primals, tangents[0]
+    if x.is_complex():
+        return (op(x + tangent.log(), dim) - out).exp()
+    total = None
+    for part in (tangent, -tangent):
+        size = part.where(part > 0, ones_like(part)).log()
+        size = size.where(part > 0, full_like(size, -float("inf")))
+        one = (op(x + size, dim) - out).exp()
+        one = one.where(out > -float("inf"), zeros_like(one))
+        total = one if total is None else total - one
+    return total
