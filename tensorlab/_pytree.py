@@ -14,6 +14,8 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from tensorlab import return_types
+
 __all__ = [
     "GetAttrKey",
     "KeyEntry",
@@ -169,6 +171,7 @@ KINDS: dict = {
         lambda items: (_numbered(items), items.maxlen),
     ),
 }
+KINDS.update({getattr(return_types, name): _sequence(getattr(return_types, name)) for name in return_types.__all__})
 SUPPORTED_NODES = KINDS  # PyTorch's name
 
 

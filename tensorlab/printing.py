@@ -16,8 +16,10 @@ Left out: sparse and quantized tensors.
 """
 
 import math
+import textwrap
 from types import SimpleNamespace
 
+from ._core.dispatch.levels import box_of
 from ._core.dtypes import get_default_dtype
 from ._core.state.settings_number import note_setting
 
@@ -289,6 +291,8 @@ def tensor_repr(tensor, *, tensor_contents=None):
     >>> tensorlab.zeros(2, dtype=tensorlab.int8).__repr__(tensor_contents="two zeros")
     'tensor(two zeros, dtype=tensorlab.int8)'
     """
+    if (found := box_of(tensor)) is not None:
+        return box_repr(found)
     class_name = type(tensor).__name__
     prefix = "tensor(" if class_name in ("Tensor", "Parameter", "Buffer") else f"{class_name}("
     indent = len(prefix)
@@ -302,6 +306,13 @@ def tensor_repr(tensor, *, tensor_contents=None):
     else:
         text = contents(plain, indent)
     return join_suffixes(prefix + text, suffixes(tensor), indent) + ")"
+
+
+def box_repr(box):
+    """Return the text of what a transform shows in the place of a tensor: its level, and the value."""
+    level = f"lvl={box.level.number}"
+    kind = f"BatchedTensor({level}, bdim=0" if box.hides_batch else f"GradTrackingTensor({level}"
+    return f"{kind}, value=\n{textwrap.indent(repr(box.value), '    ')}\n)"
 
 
 def contents(plain, indent):

@@ -2,6 +2,7 @@
 
 import math
 
+from tensorlab._core.dispatch.levels import without_boxes
 from tensorlab.errors import ShapeError
 from tensorlab.ops.creation import full_like
 from tensorlab.ops.linalg.affine import linear
@@ -37,9 +38,9 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     """
     if isinstance(var, float):
         var = full_like(input, var)
-    if (var < 0).any():
+    if without_boxes(var < 0).any():
         raise ValueError(
-            f"gaussian_nll_loss: var has negative entries, the least is {var.min().item()}; expected variances"
+            f"gaussian_nll_loss: var has negative entries, the least is {without_boxes(var).min().item()}; expected variances"
         )
     var = fitting(input, var)
     limited = var.clone()

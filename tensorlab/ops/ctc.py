@@ -74,7 +74,7 @@ def ctc_loss(
 def minus_log_likelihood(log_probs, targets, steps, lengths, blank):
     """Return a number for each sequence of the batch."""
     count, batch, _ = log_probs.shape
-    symbols = full((batch, 2 * targets.size(1) + 1), blank, dtype=targets.dtype)
+    symbols = targets.new_full((batch, 2 * targets.size(1) + 1), blank)
     symbols[:, 1::2] = targets  # blank, first label, blank, second label, ..., blank
     places = arange(symbols.size(1))
     may_skip = symbols != symbols.roll(2, 1)  # the blank between two different labels

@@ -3,6 +3,7 @@
 Programs that were traced by PyTorch call them by these names. Each is made of other functions.
 """
 
+from tensorlab._core.dispatch.levels import without_boxes
 from tensorlab._core.dispatch.numpy_aliases import accepts_numpy_names
 from tensorlab._core.dispatch.out_argument import NO_DERIVATIVE, store_out, store_outs
 from tensorlab.errors import DimensionError, DTypeError, ShapeError
@@ -195,9 +196,9 @@ def check_lengths(lengths, data, axis, unsafe):
             f"segment_reduce: the segments have shape {tuple(lengths.shape)}, and data {tuple(data.shape)}; up to axis "
             f"{axis} both must be the same"
         )
-    if (lengths < 0).any():
+    if without_boxes(lengths < 0).any():
         raise RuntimeError("segment_reduce: a segment has a negative length")
-    if not unsafe and (lengths.sum(-1) != data.size(axis)).any():
+    if not unsafe and without_boxes(lengths.sum(-1) != data.size(axis)).any():
         raise RuntimeError(
             f"segment_reduce: the lengths don't sum to {data.size(axis)}, the size of dimension {axis}; give "
             f"unsafe=True to let the rest go"

@@ -5,6 +5,7 @@ All are made of other operations, so they need no derivatives of their own. Each
 """
 
 from tensorlab._core.dispatch.autocast import in_float32
+from tensorlab._core.dispatch.levels import without_boxes
 from tensorlab.errors import DTypeError, PositionOutOfRange, ShapeError
 from tensorlab.ops.composite import pairwise_distance
 from tensorlab.ops.creation import zeros
@@ -157,6 +158,7 @@ def as_rows(name, input, target, shapes):
 def check_range(name, target, least, classes):
     if target.is_meta:
         return
+    target = without_boxes(target)
     if target.numel() and not (least <= int(target.min()) and int(target.max()) < classes):
         raise PositionOutOfRange(
             f"{name}: a target is {int(target.min())} or {int(target.max())}; expected classes from {least} to "
@@ -257,7 +259,7 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     is_listed = (listed < 0).cumsum(1) == 0  # what stands after the first -1 does not count
     named = listed.clamp_min(0)
     is_right = zeros(rows.shape, dtype=target.dtype, device=input.device)
-    is_right.scatter_add_(1, named, is_listed.to(target.dtype))
+    is_right = is_right.scatter_add(1, named, is_listed.to(target.dtype))
     gaps = 1 - (rows.gather(1, named).unsqueeze(2) - rows.unsqueeze(1))
     counts = is_listed.unsqueeze(2) & (is_right == 0).unsqueeze(1)
     losses = where(counts, gaps.clamp_min(0), zeros((), dtype=rows.dtype, device=input.device))

@@ -5,6 +5,7 @@ Made of sort, gather and arithmetic, whose derivatives are theirs.
 
 from tensorlab import return_types
 from tensorlab._core.dispatch.autocast import in_float32
+from tensorlab._core.dispatch.levels import without_boxes
 from tensorlab._core.dispatch.numpy_aliases import accepts_numpy_names
 from tensorlab._core.dispatch.out_argument import NO_OVERLAP, store_out, store_outs
 from tensorlab._core.interop.exchange import tensor
@@ -38,8 +39,8 @@ def wanted_ranks(x, q, where):
         raise DTypeError(f"{where}: q has type {q.dtype}, but the tensor has type {x.dtype}")
     if q.ndim > 1:
         raise ShapeError(f"{where}: q must be a number or one row, not of shape {tuple(q.shape)}")
-    if not q.is_meta and not bool(((q >= 0) & (q <= 1)).all()):
-        raise RuntimeError(f"{where}: q must be between 0 and 1, but it is {q.tolist()}")
+    if not q.is_meta and not bool(without_boxes((q >= 0) & (q <= 1)).all()):
+        raise RuntimeError(f"{where}: q must be between 0 and 1, but it is {without_boxes(q).tolist()}")
     return q.to(x.device)
 
 

@@ -14,6 +14,7 @@ the sum of the squared windows there: that is the signal whose frames are neares
 
 import warnings
 
+from tensorlab._core.dispatch.levels import without_boxes
 from tensorlab.errors import ShapeError, UnsupportedDType
 from tensorlab.ops.complex_views import view_as_real
 from tensorlab.ops.creation import ones
@@ -211,7 +212,7 @@ def istft(
     if length is not None:
         end = begin + length
     signal, weight = signal[:, begin:end], weight[:, begin:end]
-    if weight.numel() == 0 or weight.abs().min().item() <= SMALLEST_OVERLAP:
+    if weight.numel() == 0 or without_boxes(weight).abs().min().item() <= SMALLEST_OVERLAP:
         raise RuntimeError(
             "istft: the windows leave numbers that no frame tells of; use a window that isn't 0 there, a smaller "
             "hop_length, or center=True"

@@ -155,6 +155,11 @@ cdef class Box:
         """Of a level that pushes: the tangent of the value, or None."""
         return tangent_of(self)
 
+    @property
+    def hides_batch(self):
+        """Has the value one more dimension than what is shown?"""
+        return self.level.kind == BATCHES
+
 
 cdef TensorBase boxed(Level level, TensorBase value, TensorBase tangent):
     """A tensor that stands for `value` at a level."""
@@ -225,6 +230,13 @@ def box_of(x):
     if isinstance(x, TensorBase) and (<TensorBase>x).keys & BOXED:
         return (<TensorBase>x).box
     return None
+
+
+def without_boxes(x):
+    """What a box stands for in the end, with all batches: for a check that every example must pass."""
+    while isinstance(x, TensorBase) and (<TensorBase>x).keys & BOXED:
+        x = (<Box>(<TensorBase>x).box).value
+    return x
 
 
 def value_at(x, Level level not None):
@@ -527,9 +539,13 @@ cdef int promote_numbers(PyObject** arguments, int n, list values, int dtype, bi
     for i in range(keeps_first, n):
         if isinstance(<object>arguments[i], TensorBase):
             x = <TensorBase>arguments[i]
-            if x.ndim_ == 0 and x.dtype_ != dtype and x.dtype_ != BOOL:
-                values[i] = values[i].to(dtype_object(dtype))
+            if x.ndim_ == 0 and x.dtype_ != BOOL:
+                values[i] = with_dtype(values[i], dtype)
     return 0
+
+
+cdef object with_dtype(object x, int dtype):
+    return x if (<TensorBase>x).dtype_ == dtype else x.to(dtype_object(dtype))
 
 
 cdef object lengthened(TensorBase value, int count):

@@ -18,6 +18,7 @@ from tensorlab._core.tensor cimport TensorBase
 
 import warnings
 
+from tensorlab._core.dispatch.levels import box_of
 from tensorlab._core.dispatch.overrides import call_override
 from tensorlab.errors import GradientError, what_was_meant
 
@@ -144,6 +145,16 @@ cdef int check_targets(list targets, str where) except -1:
     return 0
 
 
+cdef int refuse_boxes(list roots) except -1:
+    """Gradients inside of a transform are functions' results: there is no leaf that could keep them."""
+    for root in roots:
+        found = box_of(root)
+        if found is not None and found.level.is_alive:
+            raise GradientError(f"backward: backward() called inside a functorch transform, {found.level.transform}. This is not "
+                                f"supported: take gradients there with func.grad or func.vjp, or call backward() outside of it")
+    return 0
+
+
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
     """Add to the `.grad` of each leaf the gradient of the sum of `tensors` by that leaf.
 
@@ -171,6 +182,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         if grad_tensors is not None:
             raise GradientError("backward: grad_tensors and grad_variables are two names of one thing; leave out the second")
         grad_tensors = grad_variables
+    refuse_boxes(roots)
     grads = [None] * len(roots) if grad_tensors is None else as_list(grad_tensors, "the gradient", "backward")
     if found is not None:
         return call_override(backward, found, (tuple(roots),), dict(

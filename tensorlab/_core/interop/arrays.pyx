@@ -103,6 +103,7 @@ def numpy(TensorBase x not None, *, bint force=False):
         raise TypeError("numpy: a tensor on 'meta' has a shape and no data, so there is nothing for NumPy to look at; make it "
                         "on 'cpu', or fill its empty_like(device='cpu')")
     if x.storage_.device >= SHELL:
+        note_lending(x, "numpy")                    # which a layer or a transform may refuse in its own words
         raise TypeError(f"numpy: a {type(x).__name__} has no memory of its own; use what it holds")
     if x.storage_.device != ON_CPU:
         raise TypeError(f"numpy: the tensor is on {device_name(x.storage_.device)!r}, where NumPy can't reach; use "

@@ -40,6 +40,12 @@ def unfold(x, size, dim=0):
     return x.movedim(1, dim + 1) if dim else x
 
 
+def along_channels(x, has_batch, ndim):
+    """Numbers of channels, in the second dimension of images of `ndim` dimensions."""
+    sizes = (x.shape[0], 1, x.shape[1]) if has_batch else x.shape
+    return x.reshape(*sizes, *[1] * (ndim - 2))
+
+
 def of_each(results, function):
     """A function of one tensor, of each in a result."""
     if isinstance(results, TensorBase):

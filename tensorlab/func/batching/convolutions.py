@@ -9,6 +9,7 @@ of products of the two others, and each pair of them shares one axis: x and out 
 weight and out the channels `o`, while groups go through all. Source: functorch's rules fold the same axes.
 """
 
+from tensorlab.func.batching.alignment import along_channels
 from tensorlab.func.batching.rules import batching
 
 # Of each op: the axes of its two operands and of the result, of which the second is a group's: (n, group, i), (group, o, i)
@@ -86,8 +87,7 @@ def conv(op, size, batched, x, weight, bias, shape, stride, padding, dilation, g
     else:
         out = call(x, weight, shape, groups)
     if is_added:
-        sizes = (size, 1, bias.shape[1]) if batched[2] else bias.shape
-        out = out + bias.reshape(*sizes, *[1] * (len(shape) - 2))
+        out = out + along_channels(bias, batched[2], len(shape))
     return out
 
 

@@ -12,6 +12,9 @@ from tensorlab.func.batching.rules import batching, in_parts
 
 # Parameters that name dimensions of the first argument.
 NAMES = {"dim", "dims", "dim0", "dim1", "dim2", "dimension"}
+# Reductions, to which no dimensions mean all of them.
+REDUCTIONS = {"sum", "mean", "amax", "amin", "any", "all", "var", "std", "logsumexp"}
+REDUCTIONS |= {"count_nonzero", "norm"}
 # Ops whose result has one dimension more than their argument: they may name that one, too.
 LONGER = {"unsqueeze": 1, "diag_embed": 1}
 
@@ -53,7 +56,8 @@ def _moved_arguments(op, size, ndim, others):
             value = [size, *value]
         elif parameter.name in NAMES:
             if parameter.type.is_list:
-                value = moved_list(value, ndim, op.name) or every(ndim)
+                value = moved_list(value, ndim, op.name)
+                value = value or every(ndim) if op.name in REDUCTIONS else value
             elif value is not None:
                 value = moved(value, ndim, op.name)
         out.append(value)
@@ -71,7 +75,9 @@ def _of_numbers(op, size, arguments):
         [1] if is_shape and not one else one for one, is_shape in zip(longer, shape, strict=True)
     ]
     results = op(longer[0], *_moved_arguments(op, size, 1, longer[1:]))
-    return of_each(results, lambda one: one.squeeze(1) if one.ndim == 2 else one)
+    if op.name == "gather" and arguments[2].ndim == 2:  # the result is of the shape of the index
+        return results
+    return of_each(results, lambda one: one.squeeze(1) if one.ndim > 1 else one)
 
 
 for _name in (

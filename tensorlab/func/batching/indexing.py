@@ -196,14 +196,15 @@ def take(op, x, index):
 @in_parts("masked_select")
 def masked_select(op, x, mask):
     shape = broadcast_shapes(x.shape, mask.shape)
-    return REGISTRY["index"](x.expand(shape), [mask.expand(shape)])
+    return REGISTRY["index"](x.expand(shape).reshape(-1), [mask.expand(shape).reshape(-1)])
 
 
 @in_parts("masked_scatter")
 def masked_scatter(op, x, mask, source):
     """The first elements of the source, one for each True."""
-    mask = mask.expand(x.shape)
-    picked = REGISTRY["index"](source.flatten(), [places(mask)]).reshape(x.shape)
+    shape = broadcast_shapes(x.shape, mask.shape)
+    x, mask = x.expand(shape), mask.expand(shape)
+    picked = REGISTRY["index"](source.flatten(), [places(mask)]).reshape(shape)
     return picked.where(mask, x)
 
 
@@ -218,7 +219,7 @@ def masked_scatter_backward(op, grad, mask, shape):
 def places(mask):
     """Of each element, how many True come before it."""
     mask = mask.flatten().long()
-    return (mask.cumsum(0) - mask)
+    return mask.cumsum(0) - mask
 
 
 # ---------------------------------------------------------------- searching

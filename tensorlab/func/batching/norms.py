@@ -3,8 +3,8 @@
 Statistics come as vectors, of all channels or rows. Those of a batch are cut into one vector for each example.
 """
 
-from tensorlab.func.batching.alignment import all_whole, fold, lengthened, unfold, whole
-from tensorlab.func.batching.rules import batching
+from tensorlab.func.batching.alignment import along_channels, all_whole, fold, lengthened, unfold, whole
+from tensorlab.func.batching.rules import Same, batching
 
 
 # ---------------------------------------------------------------- over channels: (n, channels, ...)
@@ -28,8 +28,21 @@ def _unfold_channels(x, size):
     return unfold(x, size) if x.ndim == 1 else x.unflatten(1, (size, -1)).movedim(1, 0)
 
 
-for _name in ("batch_norm", "batch_norm_backward", "batch_norm_backward_weight"):
+for _name in ("batch_norm_backward", "batch_norm_backward_weight"):
     batching.give(_name, channels_folded)
+
+
+@batching("batch_norm")
+def batch_norm(op, size, batched, x, weight, bias, eps):
+    """Where the images are the same for all examples, so are their statistics."""
+    if batched[0]:
+        return channels_folded(op, size, batched, x, weight, bias, eps)
+    out, *statistics = op(x, None, None, eps)
+    if weight is not None:
+        out = out * along_channels(weight, batched[1], x.ndim)
+    if bias is not None:
+        out = out + along_channels(bias, batched[2], x.ndim)
+    return (out, *[Same(one) for one in statistics])
 
 
 @batching("batch_norm_with")

@@ -33,6 +33,7 @@ for _name in (
     *("max_pool2d", "max_pool3d", "avg_pool2d", "avg_pool3d", "avg_pool_backward"),
     *("adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_avg_pool_backward"),
     *("adaptive_max_pool2d", "adaptive_max_pool3d", "im2col", "col2im"),
+    *("max_pool2d_with_indices_backward",),
 ):
     batching.give(_name, of_images)
 

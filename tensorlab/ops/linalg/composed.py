@@ -5,6 +5,7 @@ import operator
 import warnings
 
 from tensorlab._core.dispatch.autocast import in_float32
+from tensorlab._core.dispatch.levels import without_boxes
 from tensorlab._core.dispatch.numpy_aliases import accepts_numpy_names
 from tensorlab._core.dispatch.out_argument import NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.tensor import TensorBase
@@ -392,7 +393,7 @@ def _weights(count, fweights, aweights):
             )
         if weights.is_floating_point() != (name == "aweights") or weights.dtype.name == "bool":
             raise DTypeError(f"cov: {name} is of {weights.dtype}; expected {kind}")
-        if not (weights >= 0).all():
+        if not without_boxes(weights >= 0).all():
             raise ShapeError(f"cov: {name} has a number that is not 0 or above")
     if fweights is None or aweights is None:
         return fweights if aweights is None else aweights

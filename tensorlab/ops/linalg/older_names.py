@@ -5,6 +5,7 @@ import math
 from tensorlab import return_types
 from tensorlab._core.device import contiguous_format
 from tensorlab._core.dispatch.autocast import in_float32
+from tensorlab._core.dispatch.levels import without_boxes
 from tensorlab._core.dispatch.numpy_aliases import accepts_numpy_names
 from tensorlab._core.dispatch.out_argument import store_outs
 from tensorlab.errors import LinAlgError, ShapeError
@@ -107,7 +108,7 @@ def lu(A, pivot=True, get_infos=False, out=None):
     tensor([2, 2], dtype=tensorlab.int32)
     """
     LU, pivots, infos = lu_factor_ex(A, pivot=pivot)
-    if not get_infos and infos.any().item():
+    if not get_infos and without_boxes(infos).any().item():
         raise LinAlgError(
             "lu: a matrix is singular; get_infos=True returns its factors all the same, and says which it is"
         )
