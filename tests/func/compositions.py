@@ -21,6 +21,10 @@ from tests.oracle import require_torch
 LARGEST = 4000  # elements of a result: more transforms that multiply its size aren't added
 TOLERANCE = 1e-8
 
+# What PyTorch says where it lacks something: a write whose tangent is computed of what was there before, and one in which
+# a tensor that the function made is the same for all examples.
+LACKING = ["has been modified by an inplace operation", "vmap: inplace arithmetic"]
+
 # Lines of a program. {a} is a value, {b} another one; {d} a dimension of a, {n} its size, {i} a place in it.
 LINES = """
 {a}.sin()
@@ -189,7 +193,8 @@ class Composition:
         for step in self.steps:
             f = step(T, f)
         x, y = [T.from_numpy(one.copy()) for one in self.arguments]
-        return f(x, y).detach().numpy()
+        out = f(x, y).detach()
+        return (out + T.zeros_like(out)).numpy()  # PyTorch has zeros without memory
 
     def __str__(self):
         return "\n".join([*self.program.lines, "then: " + ", ".join(self.names)])
@@ -245,7 +250,9 @@ class Composition:
         place = rng.randint(0, len(out))
 
         def apply(T, f):
-            def g(x, y):  # PyTorch puts the dimension of a result that depends on no batch at the wrong place
+            def g(
+                x, y
+            ):  # PyTorch puts the dimension of a result that depends on no batch at the wrong place
                 return f(x, y) + 0 * (x.sum() + y.sum())
 
             return T.func.vmap(g, in_dims=tuple(dims), out_dims=place)
@@ -266,6 +273,8 @@ def difference(seed):
         except Exception as error:
             results.append(error)
     expected, given = results
+    if isinstance(expected, Exception) and any(one in str(expected) for one in LACKING):
+        return None
     if isinstance(expected, Exception):
         return None if isinstance(given, Exception) else f"PyTorch only: {expected!r:.200}"
     if isinstance(given, Exception):
