@@ -5,6 +5,7 @@ A running sum is serial by nature, one addition waits for the last, so float32 i
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch.dispatch cimport run_2, run_3
+from tensorlab._core.dispatch.levels cimport will_differentiate_again
 from tensorlab._core.dispatch.op cimport Op, inplace_op
 from tensorlab._core.dispatch.operands cimport check_dtype, same_numbers
 from tensorlab._core.dispatch.out_argument cimport (
@@ -266,6 +267,9 @@ def logcumsumexp_derivative(grad, out, x, dim):
     """Each x[i] is in out[i], out[i+1], ...: exp(x[i]) times the sum of grad * exp(-out) from i on. That sum is a
     logcumsumexp from the end, once for the positive and once for the negative gradients, so that it cannot overflow either."""
     lowest = float("-inf")
+    if will_differentiate_again() and x.dim() > 0 and x.size(dim) <= LONGEST_WITH_SHARES:
+        place = dim % x.dim()
+        return (grad.unsqueeze(place) * shares(x, out, place)).sum(place + 1)
     if out.is_complex():                                # a logarithm takes any gradient
         gains = (grad.log() - out).masked_fill(out.real == lowest, lowest)
         return (logcumsumexp(gains.flip(dim), dim).flip(dim) + x).exp()
@@ -274,6 +278,20 @@ def logcumsumexp_derivative(grad, out, x, dim):
     losses = ((-grad).masked_fill(grad >= 0, 1).log() - out).masked_fill((grad >= 0) | nothing, lowest)
     return ((logcumsumexp(gains.flip(dim), dim).flip(dim) + x).exp() -
             (logcumsumexp(losses.flip(dim), dim).flip(dim) + x).exp())
+
+cdef enum:
+    LONGEST_WITH_SHARES = 1024
+
+cdef object shares(object x, object out, int place):
+    """exp(x[j] - out[i]) for all j <= i, with dimensions j, i in the place of one: how much of the sum i each x is.
+
+    The formula above has no derivative where the gradient is 0, as it takes logarithms; and this takes n * n numbers.
+    """
+    n = x.size(place)
+    distance = x.unsqueeze(place + 1) - out.unsqueeze(place)
+    is_in = x.new_ones((n, n), dtype=dtype_object(BOOL)).triu()
+    is_in = is_in.reshape((n, n) + (1,) * (x.dim() - place - 1))
+    return distance.masked_fill(~is_in | (out.real == float("-inf")).unsqueeze(place), float("-inf")).exp()
 
 @LOGCUMSUMEXP.infer
 def logcumsumexp_infer(TensorBase x, dim):
