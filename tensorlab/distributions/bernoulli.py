@@ -1,6 +1,7 @@
 """The Bernoulli distribution."""
 
-import tensorlab as torch
+from tensorlab._core.tensor import Size
+from tensorlab.autograd import no_grad
 from tensorlab.distributions import constraints
 from tensorlab.distributions.exp_family import ExponentialFamily
 from tensorlab.distributions.utils import (
@@ -11,6 +12,10 @@ from tensorlab.distributions.utils import (
     logits_to_probs,
     probs_to_logits,
 )
+from tensorlab.nn.functional import binary_cross_entropy_with_logits
+from tensorlab.ops.pointwise.elementary import exp, log1p, logit
+from tensorlab.ops.random import bernoulli
+from tensorlab.ops.ranges import arange
 
 __all__ = ["Bernoulli"]
 
@@ -44,7 +49,7 @@ class Bernoulli(ExponentialFamily):
         else:
             self.probs = value
         super().__init__(
-            torch.Size() if are_numbers(given) else value.size(), validate_args=validate_args
+            Size() if are_numbers(given) else value.size(), validate_args=validate_args
         )
 
     @property
@@ -81,30 +86,26 @@ class Bernoulli(ExponentialFamily):
         return self._param.size()
 
     def sample(self, sample_shape=()):
-        with torch.no_grad():
-            return torch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
+        with no_grad():
+            return bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value):
         if self._validate_args:
             self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
-        return -torch.nn.functional.binary_cross_entropy_with_logits(
-            logits, value, reduction="none"
-        )
+        return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 
     def entropy(self):
-        return torch.nn.functional.binary_cross_entropy_with_logits(
-            self.logits, self.probs, reduction="none"
-        )
+        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
     def enumerate_support(self, expand=True):
-        values = torch.arange(2, dtype=self._param.dtype, device=self._param.device)
+        values = arange(2, dtype=self._param.dtype, device=self._param.device)
         values = values.view((-1,) + (1,) * len(self._batch_shape))
         return values.expand((-1,) + self._batch_shape) if expand else values
 
     @property
     def _natural_params(self):
-        return (torch.logit(self.probs),)
+        return (logit(self.probs),)
 
     def _log_normalizer(self, x):
-        return torch.log1p(torch.exp(x))
+        return log1p(exp(x))

@@ -1,10 +1,13 @@
 """The beta distribution."""
 
-import tensorlab as torch
+from tensorlab._core.interop.exchange import tensor
+from tensorlab._core.tensor import Size
 from tensorlab.distributions import constraints
 from tensorlab.distributions.dirichlet import Dirichlet
 from tensorlab.distributions.exp_family import ExponentialFamily
 from tensorlab.distributions.utils import are_numbers, broadcast_all
+from tensorlab.ops.joining import stack
+from tensorlab.ops.pointwise.special import lgamma
 
 __all__ = ["Beta"]
 
@@ -35,15 +38,15 @@ class Beta(ExponentialFamily):
 
     def __init__(self, concentration1, concentration0, validate_args=None):
         if are_numbers(concentration1, concentration0):
-            both = torch.tensor([float(concentration1), float(concentration0)])
+            both = tensor([float(concentration1), float(concentration0)])
         else:
-            both = torch.stack(broadcast_all(concentration1, concentration0), -1)
+            both = stack(broadcast_all(concentration1, concentration0), -1)
         self._dirichlet = Dirichlet(both, validate_args=validate_args)
         super().__init__(self._dirichlet._batch_shape, validate_args=validate_args)
 
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(Beta, _instance)
-        batch_shape = torch.Size(batch_shape)
+        batch_shape = Size(batch_shape)
         new._dirichlet = self._dirichlet.expand(batch_shape)
         super(Beta, new).__init__(batch_shape, validate_args=False)
         new._validate_args = self._validate_args
@@ -68,7 +71,7 @@ class Beta(ExponentialFamily):
     def log_prob(self, value):
         if self._validate_args:
             self._validate_sample(value)
-        return self._dirichlet.log_prob(torch.stack([value, 1.0 - value], -1))
+        return self._dirichlet.log_prob(stack([value, 1.0 - value], -1))
 
     def entropy(self):
         return self._dirichlet.entropy()
@@ -86,4 +89,4 @@ class Beta(ExponentialFamily):
         return (self.concentration1, self.concentration0)
 
     def _log_normalizer(self, x, y):
-        return torch.lgamma(x) + torch.lgamma(y) - torch.lgamma(x + y)
+        return lgamma(x) + lgamma(y) - lgamma(x + y)

@@ -1,6 +1,6 @@
 """The binomial distribution."""
 
-import tensorlab as torch
+from tensorlab.autograd import no_grad
 from tensorlab.distributions import constraints
 from tensorlab.distributions.distribution import Distribution
 from tensorlab.distributions.utils import (
@@ -10,6 +10,10 @@ from tensorlab.distributions.utils import (
     logits_to_probs,
     probs_to_logits,
 )
+from tensorlab.ops.pointwise.elementary import exp, log1p
+from tensorlab.ops.pointwise.special import lgamma
+from tensorlab.ops.ranges import arange
+from tensorlab.ops.sampling import binomial
 
 __all__ = ["Binomial"]
 
@@ -91,24 +95,24 @@ class Binomial(Distribution):
 
     def sample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
-        with torch.no_grad():
-            return torch.binomial(self.total_count.expand(shape), self.probs.expand(shape))
+        with no_grad():
+            return binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     def log_prob(self, value):
         if self._validate_args:
             self._validate_sample(value)
         n = self.total_count
-        ways = torch.lgamma(value + 1) + torch.lgamma(n - value + 1)
+        ways = lgamma(value + 1) + lgamma(n - value + 1)
         # log(1 + exp(logits)), without an overflow for large ones
-        softplus = _clamp_below(self.logits) + torch.log1p(torch.exp(-torch.abs(self.logits)))
-        return value * self.logits - ways - (n * softplus - torch.lgamma(n + 1))
+        softplus = _clamp_below(self.logits) + log1p(exp(-abs(self.logits)))
+        return value * self.logits - ways - (n * softplus - lgamma(n + 1))
 
     def entropy(self):
         total_count = int(self.total_count.max())
         if not self.total_count.min() == total_count:
             raise NotImplementedError("Binomial: entropy needs one total_count for the whole batch")
         log_prob = self.log_prob(self.enumerate_support(False))
-        return -(torch.exp(log_prob) * log_prob).sum(0)
+        return -(exp(log_prob) * log_prob).sum(0)
 
     def enumerate_support(self, expand=True):
         total_count = int(self.total_count.max())
@@ -116,6 +120,6 @@ class Binomial(Distribution):
             raise NotImplementedError(
                 "Binomial: enumerate_support needs one total_count for the whole batch"
             )
-        values = torch.arange(1 + total_count, dtype=self._param.dtype, device=self._param.device)
+        values = arange(1 + total_count, dtype=self._param.dtype, device=self._param.device)
         values = values.view((-1,) + (1,) * len(self._batch_shape))
         return values.expand((-1,) + self._batch_shape) if expand else values

@@ -2,7 +2,7 @@
 
 import math
 
-import tensorlab as torch
+from tensorlab._core.dtypes import finfo
 from tensorlab.distributions import constraints
 from tensorlab.distributions.distribution import Distribution
 from tensorlab.distributions.utils import (
@@ -11,6 +11,11 @@ from tensorlab.distributions.utils import (
     logits_to_probs,
     probs_to_logits,
 )
+from tensorlab.ops.creation import full
+from tensorlab.ops.meshgrid import broadcast_shapes
+from tensorlab.ops.pointwise.bounds import clamp
+from tensorlab.ops.random_factories import multinomial
+from tensorlab.ops.ranges import arange
 
 __all__ = ["Categorical"]
 
@@ -77,7 +82,7 @@ class Categorical(Distribution):
 
     @property
     def mean(self):
-        return torch.full(
+        return full(
             self._extended_shape(), float("nan"), dtype=self.probs.dtype, device=self.probs.device
         )
 
@@ -92,7 +97,7 @@ class Categorical(Distribution):
     def sample(self, sample_shape=()):
         count = math.prod(sample_shape)
         probs = self.probs.detach().reshape(-1, self._num_events)
-        drawn = torch.multinomial(probs, count, True)
+        drawn = multinomial(probs, count, True)
         return drawn.T.reshape(self._extended_shape(sample_shape))
 
     def log_prob(self, value):
@@ -101,15 +106,15 @@ class Categorical(Distribution):
         value = value.long().unsqueeze(-1)
         logits = self.logits
         if value.shape[:-1] != self._batch_shape:
-            shape = torch.broadcast_shapes(value.shape[:-1], self._batch_shape)
+            shape = broadcast_shapes(value.shape[:-1], self._batch_shape)
             value, logits = value.expand(shape + (1,)), logits.expand(shape + logits.shape[-1:])
         return logits.gather(-1, value).squeeze(-1)
 
     def entropy(self):
-        logits = torch.clamp(self.logits, min=torch.finfo(self.logits.dtype).min)
+        logits = clamp(self.logits, min=finfo(self.logits.dtype).min)
         return -(logits * self.probs).sum(-1)
 
     def enumerate_support(self, expand=True):
-        values = torch.arange(self._num_events, dtype=torch.long, device=self._param.device)
+        values = arange(self._num_events, device=self._param.device)
         values = values.view((-1,) + (1,) * len(self._batch_shape))
         return values.expand((-1,) + self._batch_shape) if expand else values

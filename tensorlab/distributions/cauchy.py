@@ -2,10 +2,12 @@
 
 import math
 
-import tensorlab as torch
+from tensorlab._core.tensor import Size
 from tensorlab.distributions import constraints
 from tensorlab.distributions.distribution import Distribution
 from tensorlab.distributions.utils import are_numbers, broadcast_all
+from tensorlab.ops.creation import full_like
+from tensorlab.ops.pointwise.trigonometry import atan, tan
 
 __all__ = ["Cauchy"]
 
@@ -34,12 +36,12 @@ class Cauchy(Distribution):
 
     def __init__(self, loc, scale, validate_args=None):
         self.loc, self.scale = broadcast_all(loc, scale)
-        batch_shape = torch.Size() if are_numbers(loc, scale) else self.loc.shape
+        batch_shape = Size() if are_numbers(loc, scale) else self.loc.shape
         super().__init__(batch_shape, validate_args=validate_args)
 
     @property
     def mean(self):
-        return torch.full_like(self.loc, math.nan)
+        return full_like(self.loc, math.nan)
 
     @property
     def mode(self):
@@ -47,7 +49,7 @@ class Cauchy(Distribution):
 
     @property
     def variance(self):
-        return torch.full_like(self.loc, math.inf)
+        return full_like(self.loc, math.inf)
 
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
@@ -62,10 +64,10 @@ class Cauchy(Distribution):
     def cdf(self, value):
         if self._validate_args:
             self._validate_sample(value)
-        return torch.atan((value - self.loc) / self.scale) / math.pi + 0.5
+        return atan((value - self.loc) / self.scale) / math.pi + 0.5
 
     def icdf(self, value):
-        return torch.tan(math.pi * (value - 0.5)) * self.scale + self.loc
+        return tan(math.pi * (value - 0.5)) * self.scale + self.loc
 
     def entropy(self):
         return math.log(4 * math.pi) + self.scale.log()

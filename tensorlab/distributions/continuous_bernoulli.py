@@ -2,7 +2,7 @@
 
 import math
 
-import tensorlab as torch
+from tensorlab._core.tensor import Size
 from tensorlab.distributions import constraints
 from tensorlab.distributions.exp_family import ExponentialFamily
 from tensorlab.distributions.utils import (
@@ -14,6 +14,13 @@ from tensorlab.distributions.utils import (
     logits_to_probs,
     probs_to_logits,
 )
+from tensorlab.nn.functional import binary_cross_entropy_with_logits
+from tensorlab.ops.creation import ones_like, zeros_like
+from tensorlab.ops.pointwise.comparison import ge, le
+from tensorlab.ops.pointwise.elementary import expm1, log, log1p
+from tensorlab.ops.pointwise.powers import sqrt
+from tensorlab.ops.pointwise.selection import where
+from tensorlab.ops.random_factories import rand
 
 __all__ = ["ContinuousBernoulli"]
 
@@ -56,7 +63,7 @@ class ContinuousBernoulli(ExponentialFamily):
                 )
             self.probs = clamp_probs(value)
         super().__init__(
-            torch.Size() if are_numbers(given) else value.size(), validate_args=validate_args
+            Size() if are_numbers(given) else value.size(), validate_args=validate_args
         )
 
     @property
@@ -85,23 +92,21 @@ class ContinuousBernoulli(ExponentialFamily):
 
     def _is_far(self):
         """Where the formulas are stable: away from 1/2."""
-        return torch.max(torch.le(self.probs, self._lims[0]), torch.gt(self.probs, self._lims[1]))
+        return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
 
     def _far_probs(self, far):
-        return torch.where(far, self.probs, self._lims[0] * torch.ones_like(self.probs))
+        return where(far, self.probs, self._lims[0] * ones_like(self.probs))
 
     def _log_normalizer_of_probs(self):
         """Return the logarithm of the constant of the density, 2 atanh(1 - 2p) / (1 - 2p)."""
         far = self._is_far()
         p = self._far_probs(far)
-        below = torch.where(torch.le(p, 0.5), p, torch.zeros_like(p))
-        above = torch.where(torch.ge(p, 0.5), p, torch.ones_like(p))
-        numerator = torch.log(torch.abs(torch.log1p(-p) - torch.log(p)))
-        denominator = torch.where(
-            torch.le(p, 0.5), torch.log1p(-2.0 * below), torch.log(2.0 * above - 1.0)
-        )
-        x = torch.pow(self.probs - 0.5, 2)
-        return torch.where(
+        below = where(le(p, 0.5), p, zeros_like(p))
+        above = where(ge(p, 0.5), p, ones_like(p))
+        numerator = log(abs(log1p(-p) - log(p)))
+        denominator = where(le(p, 0.5), log1p(-2.0 * below), log(2.0 * above - 1.0))
+        x = pow(self.probs - 0.5, 2)
+        return where(
             far, numerator - denominator, math.log(2.0) + (4.0 / 3.0 + 104.0 / 45.0 * x) * x
         )
 
@@ -109,35 +114,31 @@ class ContinuousBernoulli(ExponentialFamily):
     def mean(self):
         far = self._is_far()
         p = self._far_probs(far)
-        mean = p / (2.0 * p - 1.0) + 1.0 / (torch.log1p(-p) - torch.log(p))
+        mean = p / (2.0 * p - 1.0) + 1.0 / (log1p(-p) - log(p))
         x = self.probs - 0.5
-        return torch.where(far, mean, 0.5 + (1.0 / 3.0 + 16.0 / 45.0 * torch.pow(x, 2)) * x)
+        return where(far, mean, 0.5 + (1.0 / 3.0 + 16.0 / 45.0 * pow(x, 2)) * x)
 
     @property
     def stddev(self):
-        return torch.sqrt(self.variance)
+        return sqrt(self.variance)
 
     @property
     def variance(self):
         far = self._is_far()
         p = self._far_probs(far)
-        variance = p * (p - 1.0) / torch.pow(1.0 - 2.0 * p, 2) + 1.0 / torch.pow(
-            torch.log1p(-p) - torch.log(p), 2
-        )
-        x = torch.pow(self.probs - 0.5, 2)
-        return torch.where(far, variance, 1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * x) * x)
+        variance = p * (p - 1.0) / pow(1.0 - 2.0 * p, 2) + 1.0 / pow(log1p(-p) - log(p), 2)
+        x = pow(self.probs - 0.5, 2)
+        return where(far, variance, 1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * x) * x)
 
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
-        return self.icdf(torch.rand(shape, dtype=self.probs.dtype, device=self.probs.device))
+        return self.icdf(rand(shape, dtype=self.probs.dtype, device=self.probs.device))
 
     def log_prob(self, value):
         if self._validate_args:
             self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
-        cross = torch.nn.functional.binary_cross_entropy_with_logits(
-            logits, value, reduction="none"
-        )
+        cross = binary_cross_entropy_with_logits(logits, value, reduction="none")
         return -cross + self._log_normalizer_of_probs()
 
     def cdf(self, value):
@@ -145,19 +146,19 @@ class ContinuousBernoulli(ExponentialFamily):
             self._validate_sample(value)
         far = self._is_far()
         p = self._far_probs(far)
-        cdf = (torch.pow(p, value) * torch.pow(1.0 - p, 1.0 - value) + p - 1.0) / (2.0 * p - 1.0)
-        cdf = torch.where(far, cdf, value)
-        inside = torch.where(torch.ge(value, 1.0), torch.ones_like(cdf), cdf)
-        return torch.where(torch.le(value, 0.0), torch.zeros_like(cdf), inside)
+        cdf = (p**value * (1.0 - p) ** (1.0 - value) + p - 1.0) / (2.0 * p - 1.0)
+        cdf = where(far, cdf, value)
+        inside = where(ge(value, 1.0), ones_like(cdf), cdf)
+        return where(le(value, 0.0), zeros_like(cdf), inside)
 
     def icdf(self, value):
         far = self._is_far()
         p = self._far_probs(far)
-        icdf = torch.log1p(-p + value * (2.0 * p - 1.0)) - torch.log1p(-p)
-        return torch.where(far, icdf / (torch.log(p) - torch.log1p(-p)), value)
+        icdf = log1p(-p + value * (2.0 * p - 1.0)) - log1p(-p)
+        return where(far, icdf / (log(p) - log1p(-p)), value)
 
     def entropy(self):
-        log_q, log_p = torch.log1p(-self.probs), torch.log(self.probs)
+        log_q, log_p = log1p(-self.probs), log(self.probs)
         return self.mean * (log_q - log_p) - self._log_normalizer_of_probs() - log_q
 
     @property
@@ -166,9 +167,7 @@ class ContinuousBernoulli(ExponentialFamily):
 
     def _log_normalizer(self, x):
         """Return log((exp(x) - 1) / x), by its series near 0."""
-        far = torch.max(torch.le(x, self._lims[0] - 0.5), torch.gt(x, self._lims[1] - 0.5))
-        cut = torch.where(far, x, (self._lims[0] - 0.5) * torch.ones_like(x))
-        normalizer = torch.log(torch.abs(torch.special.expm1(cut))) - torch.log(torch.abs(cut))
-        return torch.where(
-            far, normalizer, 0.5 * x + torch.pow(x, 2) / 24.0 - torch.pow(x, 4) / 2880.0
-        )
+        far = (x <= self._lims[0] - 0.5) | (x > self._lims[1] - 0.5)
+        cut = where(far, x, (self._lims[0] - 0.5) * ones_like(x))
+        normalizer = log(abs(expm1(cut))) - log(abs(cut))
+        return where(far, normalizer, 0.5 * x + pow(x, 2) / 24.0 - pow(x, 4) / 2880.0)

@@ -1,8 +1,11 @@
 """The Dirichlet distribution."""
 
-import tensorlab as torch
 from tensorlab.distributions import constraints
 from tensorlab.distributions.exp_family import ExponentialFamily
+from tensorlab.nn.functional import one_hot
+from tensorlab.ops.pointwise.selection import where
+from tensorlab.ops.pointwise.special import digamma, lgamma, xlogy
+from tensorlab.ops.sampling import _sample_dirichlet
 
 __all__ = ["Dirichlet"]
 
@@ -38,17 +41,13 @@ class Dirichlet(ExponentialFamily):
         super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
 
     def rsample(self, sample_shape=()):
-        return torch._sample_dirichlet(
-            self.concentration.expand(self._extended_shape(sample_shape))
-        )
+        return _sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value):
         if self._validate_args:
             self._validate_sample(value)
         a = self.concentration
-        return (
-            torch.xlogy(a - 1.0, value).sum(-1) + torch.lgamma(a.sum(-1)) - torch.lgamma(a).sum(-1)
-        )
+        return xlogy(a - 1.0, value).sum(-1) + lgamma(a.sum(-1)) - lgamma(a).sum(-1)
 
     @property
     def mean(self):
@@ -59,10 +58,8 @@ class Dirichlet(ExponentialFamily):
         above = (self.concentration - 1).clamp(min=0.0)
         mode = above / above.sum(-1, True)
         at_corner = (self.concentration < 1).all(dim=-1)
-        corner = torch.nn.functional.one_hot(
-            self.concentration.argmax(-1), self.event_shape[-1]
-        ).to(mode)
-        return torch.where(at_corner.unsqueeze(-1), corner, mode)
+        corner = one_hot(self.concentration.argmax(-1), self.event_shape[-1]).to(mode)
+        return where(at_corner.unsqueeze(-1), corner, mode)
 
     @property
     def variance(self):
@@ -73,10 +70,10 @@ class Dirichlet(ExponentialFamily):
         a, k = self.concentration, self.concentration.size(-1)
         total = a.sum(-1)
         return (
-            torch.lgamma(a).sum(-1)
-            - torch.lgamma(total)
-            - (k - total) * torch.digamma(total)
-            - ((a - 1.0) * torch.digamma(a)).sum(-1)
+            lgamma(a).sum(-1)
+            - lgamma(total)
+            - (k - total) * digamma(total)
+            - ((a - 1.0) * digamma(a)).sum(-1)
         )
 
     @property
@@ -84,4 +81,4 @@ class Dirichlet(ExponentialFamily):
         return (self.concentration,)
 
     def _log_normalizer(self, x):
-        return x.lgamma().sum(-1) - torch.lgamma(x.sum(-1))
+        return x.lgamma().sum(-1) - lgamma(x.sum(-1))

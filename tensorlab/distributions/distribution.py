@@ -2,9 +2,12 @@
 
 import warnings
 
-import tensorlab as torch
+from tensorlab._core.tensor import Size
+from tensorlab._tensor import Tensor
+from tensorlab.autograd import no_grad
 from tensorlab.distributions import constraints
 from tensorlab.distributions.utils import lazy_property
+from tensorlab.ops.pointwise.elementary import exp
 
 __all__ = ["Distribution"]
 
@@ -49,7 +52,7 @@ class Distribution:
             raise ValueError(f"set_default_validate_args takes True or False, not {value!r}")
         Distribution._validate_args = value
 
-    def __init__(self, batch_shape=torch.Size(), event_shape=torch.Size(), validate_args=None):  # noqa: B008
+    def __init__(self, batch_shape=Size(), event_shape=Size(), validate_args=None):  # noqa: B008
         self._batch_shape = batch_shape
         self._event_shape = event_shape
         if validate_args is not None:
@@ -96,7 +99,7 @@ class Distribution:
         if owner is None:
             raise NotImplementedError(f"{type(self).__name__} doesn't define expand")
         new = self._get_checked_instance(owner, _instance)
-        batch_shape = torch.Size(batch_shape)
+        batch_shape = Size(batch_shape)
         for name, dims in owner._expanded.items():
             if name in self.__dict__:
                 value = self.__dict__[name]
@@ -147,7 +150,7 @@ class Distribution:
 
     def sample(self, sample_shape=()):
         """Draw `sample_shape` samples, without a gradient."""
-        with torch.no_grad():
+        with no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape=()):
@@ -160,7 +163,7 @@ class Distribution:
     def sample_n(self, n):
         """Draw n samples. Deprecated: use `sample((n,))`."""
         warnings.warn("sample_n is deprecated: use .sample((n,))", UserWarning, stacklevel=2)
-        return self.sample(torch.Size((n,)))
+        return self.sample(Size((n,)))
 
     def log_prob(self, value):
         """Return the logarithm of the density or probability of `value`, of shape `sample_shape + batch_shape`."""
@@ -190,17 +193,17 @@ class Distribution:
 
     def perplexity(self):
         """Return the exponential of the entropy."""
-        return torch.exp(self.entropy())
+        return exp(self.entropy())
 
     def _extended_shape(self, sample_shape=()):
         """Return the shape of `sample_shape` samples."""
         if not sample_shape:
             return self._batch_shape + self._event_shape if self._event_shape else self._batch_shape
-        return torch.Size(sample_shape) + self._batch_shape + self._event_shape
+        return Size(sample_shape) + self._batch_shape + self._event_shape
 
     def _validate_sample(self, value):
         """Check that a value has a shape that fits, and lies in the support."""
-        if not isinstance(value, torch.Tensor):
+        if not isinstance(value, Tensor):
             raise ValueError(
                 f"{type(self).__name__}: a value must be a tensor, not {type(value).__name__}: write "
                 f"torch.tensor({value!r})"
@@ -256,7 +259,7 @@ class Distribution:
         shown = []
         for name in names:
             value = self.__dict__[name]
-            is_single = not isinstance(value, torch.Tensor) or value.numel() == 1
+            is_single = not isinstance(value, Tensor) or value.numel() == 1
             shown.append(f"{name}: {value if is_single else value.size()}")
         return f"{type(self).__name__}({', '.join(shown)})"
 

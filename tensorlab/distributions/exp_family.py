@@ -1,6 +1,6 @@
 """Exponential families: densities of the form exp(<t(x), eta> - F(eta) + k(x))."""
 
-import tensorlab as torch
+from tensorlab.autograd import enable_grad, grad
 from tensorlab.distributions.distribution import Distribution
 
 __all__ = ["ExponentialFamily"]
@@ -32,9 +32,9 @@ class ExponentialFamily(Distribution):
         params = [
             p if p.requires_grad else p.detach().requires_grad_() for p in self._natural_params
         ]
-        with torch.enable_grad():
+        with enable_grad():
             normalizer = self._log_normalizer(*params)
-            gradients = torch.autograd.grad(normalizer.sum(), params, create_graph=True)
+            gradients = grad(normalizer.sum(), params, create_graph=True)
         result = -carrier + normalizer
         for p, gradient in zip(params, gradients, strict=True):
             events = p * gradient

@@ -1,9 +1,11 @@
 """The exponential distribution."""
 
-import tensorlab as torch
+from tensorlab._core.tensor import Size
 from tensorlab.distributions import constraints
 from tensorlab.distributions.exp_family import ExponentialFamily
 from tensorlab.distributions.utils import are_numbers, broadcast_all
+from tensorlab.ops.creation import zeros_like
+from tensorlab.ops.pointwise.elementary import exp, log, log1p
 
 __all__ = ["Exponential"]
 
@@ -31,7 +33,7 @@ class Exponential(ExponentialFamily):
 
     def __init__(self, rate, validate_args=None):
         (self.rate,) = broadcast_all(rate)
-        batch_shape = torch.Size() if are_numbers(rate) else self.rate.shape
+        batch_shape = Size() if are_numbers(rate) else self.rate.shape
         super().__init__(batch_shape, validate_args=validate_args)
 
     @property
@@ -40,7 +42,7 @@ class Exponential(ExponentialFamily):
 
     @property
     def mode(self):
-        return torch.zeros_like(self.rate)
+        return zeros_like(self.rate)
 
     @property
     def stddev(self):
@@ -62,17 +64,17 @@ class Exponential(ExponentialFamily):
     def cdf(self, value):
         if self._validate_args:
             self._validate_sample(value)
-        return 1 - torch.exp(-self.rate * value)
+        return 1 - exp(-self.rate * value)
 
     def icdf(self, value):
-        return -torch.log1p(-value) / self.rate
+        return -log1p(-value) / self.rate
 
     def entropy(self):
-        return 1.0 - torch.log(self.rate)
+        return 1.0 - log(self.rate)
 
     @property
     def _natural_params(self):
         return (-self.rate,)
 
     def _log_normalizer(self, x):
-        return -torch.log(-x)
+        return -log(-x)

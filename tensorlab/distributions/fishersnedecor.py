@@ -1,10 +1,12 @@
 """The F distribution."""
 
-import tensorlab as torch
+from tensorlab._core.dtypes import finfo
+from tensorlab._core.tensor import Size
 from tensorlab.distributions import constraints
 from tensorlab.distributions.distribution import Distribution
 from tensorlab.distributions.gamma import Gamma
 from tensorlab.distributions.utils import are_numbers, broadcast_all
+from tensorlab.ops.pointwise.elementary import log, log1p
 
 __all__ = ["FisherSnedecor"]
 
@@ -33,7 +35,7 @@ class FisherSnedecor(Distribution):
         self.df1, self.df2 = broadcast_all(df1, df2)
         self._gamma1 = Gamma(self.df1 * 0.5, self.df1)
         self._gamma2 = Gamma(self.df2 * 0.5, self.df2)
-        batch_shape = torch.Size() if are_numbers(df1, df2) else self.df1.size()
+        batch_shape = Size() if are_numbers(df1, df2) else self.df1.size()
         super().__init__(batch_shape, validate_args=validate_args)
 
     def expand(self, batch_shape, _instance=None):
@@ -61,7 +63,7 @@ class FisherSnedecor(Distribution):
         shape = self._extended_shape(sample_shape)
         x1 = self._gamma1.rsample(sample_shape).view(shape)
         x2 = self._gamma2.rsample(sample_shape).view(shape)
-        tiny = torch.finfo(x2.dtype).tiny
+        tiny = finfo(x2.dtype).tiny
         x2 = x2.clamp(min=tiny)
         return (x1 / x2).clamp(min=tiny)
 
@@ -71,5 +73,5 @@ class FisherSnedecor(Distribution):
         half1, half2 = self.df1 * 0.5, self.df2 * 0.5
         ratio = self.df1 / self.df2
         beta = (half1 + half2).lgamma() - half1.lgamma() - half2.lgamma()
-        power = half1 * ratio.log() + (half1 - 1) * torch.log(value)
-        return beta + power - (half1 + half2) * torch.log1p(ratio * value)
+        power = half1 * ratio.log() + (half1 - 1) * log(value)
+        return beta + power - (half1 + half2) * log1p(ratio * value)

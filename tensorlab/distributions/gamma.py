@@ -1,9 +1,14 @@
 """The gamma distribution."""
 
-import tensorlab as torch
+from tensorlab._core.interop.exchange import as_tensor
+from tensorlab._core.tensor import Size
 from tensorlab.distributions import constraints
 from tensorlab.distributions.exp_family import ExponentialFamily
 from tensorlab.distributions.utils import are_numbers, broadcast_all, tiny
+from tensorlab.ops.pointwise.elementary import log
+from tensorlab.ops.pointwise.special import digamma, lgamma, xlogy
+from tensorlab.ops.sampling import _standard_gamma
+from tensorlab.special import gammainc
 
 __all__ = ["Gamma"]
 
@@ -33,7 +38,7 @@ class Gamma(ExponentialFamily):
 
     def __init__(self, concentration, rate, validate_args=None):
         self.concentration, self.rate = broadcast_all(concentration, rate)
-        batch_shape = torch.Size() if are_numbers(concentration, rate) else self.concentration.shape
+        batch_shape = Size() if are_numbers(concentration, rate) else self.concentration.shape
         super().__init__(batch_shape, validate_args=validate_args)
 
     @property
@@ -50,30 +55,30 @@ class Gamma(ExponentialFamily):
 
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
-        value = torch._standard_gamma(self.concentration.expand(shape)) / self.rate
+        value = _standard_gamma(self.concentration.expand(shape)) / self.rate
         # In the memory of the result: the logarithm of 0 isn't finite.
         value.detach().clamp_(min=tiny(value.dtype))
         return value
 
     def log_prob(self, value):
-        value = torch.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
+        value = as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
         if self._validate_args:
             self._validate_sample(value)
         a, rate = self.concentration, self.rate
-        return torch.xlogy(a, rate) + torch.xlogy(a - 1, value) - rate * value - torch.lgamma(a)
+        return xlogy(a, rate) + xlogy(a - 1, value) - rate * value - lgamma(a)
 
     def cdf(self, value):
         if self._validate_args:
             self._validate_sample(value)
-        return torch.special.gammainc(self.concentration, self.rate * value)
+        return gammainc(self.concentration, self.rate * value)
 
     def entropy(self):
         a = self.concentration
-        return a - torch.log(self.rate) + torch.lgamma(a) + (1.0 - a) * torch.digamma(a)
+        return a - log(self.rate) + lgamma(a) + (1.0 - a) * digamma(a)
 
     @property
     def _natural_params(self):
         return (self.concentration - 1, -self.rate)
 
     def _log_normalizer(self, x, y):
-        return torch.lgamma(x + 1) + (x + 1) * torch.log(-y.reciprocal())
+        return lgamma(x + 1) + (x + 1) * log(-y.reciprocal())

@@ -1,9 +1,15 @@
 """The generalized Pareto distribution."""
 
-import tensorlab as torch
+from tensorlab._core.tensor import Size
 from tensorlab.distributions import constraints
 from tensorlab.distributions.distribution import Distribution
 from tensorlab.distributions.utils import are_numbers, broadcast_all
+from tensorlab.ops.creation import full_like, ones_like, zeros_like
+from tensorlab.ops.dimensions import broadcast_to
+from tensorlab.ops.pointwise.comparison import isclose
+from tensorlab.ops.pointwise.elementary import exp, expm1, log, log1p
+from tensorlab.ops.pointwise.selection import where
+from tensorlab.ops.random_factories import rand
 
 __all__ = ["GeneralizedPareto"]
 
@@ -36,57 +42,55 @@ class GeneralizedPareto(Distribution):
 
     def __init__(self, loc, scale, concentration, validate_args=None):
         self.loc, self.scale, self.concentration = broadcast_all(loc, scale, concentration)
-        batch_shape = torch.Size() if are_numbers(loc, scale, concentration) else self.loc.size()
+        batch_shape = Size() if are_numbers(loc, scale, concentration) else self.loc.size()
         super().__init__(batch_shape, validate_args=validate_args)
 
     def _is_zero(self):
-        return torch.isclose(self.concentration, torch.zeros_like(self.concentration))
+        return isclose(self.concentration, zeros_like(self.concentration))
 
     def _z(self, x):
         return (x - self.loc) / self.scale
 
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
-        return self.icdf(torch.rand(shape, dtype=self.loc.dtype, device=self.loc.device))
+        return self.icdf(rand(shape, dtype=self.loc.dtype, device=self.loc.device))
 
     def log_prob(self, value):
         if self._validate_args:
             self._validate_sample(value)
         z, is_zero = self._z(value), self._is_zero()
-        safe = torch.where(is_zero, torch.ones_like(self.concentration), self.concentration)
-        power = 1 / safe + torch.ones_like(z)
-        outside = torch.where(z < 0, torch.full_like(z, -float("inf")), torch.zeros_like(z))
-        return torch.where(is_zero, -z, -power * torch.log1p(z * safe)) + outside - self.scale.log()
+        safe = where(is_zero, ones_like(self.concentration), self.concentration)
+        power = 1 / safe + ones_like(z)
+        outside = where(z < 0, full_like(z, -float("inf")), zeros_like(z))
+        return where(is_zero, -z, -power * log1p(z * safe)) + outside - self.scale.log()
 
     def log_survival_function(self, value):
         """Return the logarithm of the probability of more than `value`."""
         if self._validate_args:
             self._validate_sample(value)
         z, is_zero = self._z(value), self._is_zero()
-        safe = torch.where(is_zero, torch.ones_like(self.concentration), self.concentration)
-        return torch.where(is_zero, -z, -torch.log1p(safe * z) / safe)
+        safe = where(is_zero, ones_like(self.concentration), self.concentration)
+        return where(is_zero, -z, -log1p(safe * z) / safe)
 
     def log_cdf(self, value):
         """Return the logarithm of the cdf."""
-        return torch.log1p(-torch.exp(self.log_survival_function(value)))
+        return log1p(-exp(self.log_survival_function(value)))
 
     def cdf(self, value):
-        return torch.exp(self.log_cdf(value))
+        return exp(self.log_cdf(value))
 
     def icdf(self, value):
         is_zero = self._is_zero()
-        safe = torch.where(is_zero, torch.ones_like(self.concentration), self.concentration)
-        log_survival = torch.log1p(-value)
-        above_zero = torch.where(is_zero, -log_survival, torch.expm1(-safe * log_survival) / safe)
+        safe = where(is_zero, ones_like(self.concentration), self.concentration)
+        log_survival = log1p(-value)
+        above_zero = where(is_zero, -log_survival, expm1(-safe * log_survival) / safe)
         return self.loc + self.scale * above_zero
 
     @property
     def mean(self):
         c = self.concentration
-        safe = torch.where(c < 1, c, 0.5)
-        return torch.where(
-            c < 1, self.loc + self.scale / (1 - safe), torch.full_like(c, float("inf"))
-        )
+        safe = where(c < 1, c, 0.5)
+        return where(c < 1, self.loc + self.scale / (1 - safe), full_like(c, float("inf")))
 
     @property
     def mode(self):
@@ -95,16 +99,16 @@ class GeneralizedPareto(Distribution):
     @property
     def variance(self):
         c = self.concentration
-        safe = torch.where(c < 0.5, c, 0.25)
+        safe = where(c < 0.5, c, 0.25)
         variance = self.scale**2 / ((1 - safe) ** 2 * (1 - 2 * safe))
-        return torch.where(c < 0.5, variance, torch.full_like(c, float("inf")))
+        return where(c < 0.5, variance, full_like(c, float("inf")))
 
     def entropy(self):
-        return torch.broadcast_to(torch.log(self.scale) + self.concentration + 1, self._batch_shape)
+        return broadcast_to(log(self.scale) + self.concentration + 1, self._batch_shape)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self):
         lower, c = self.loc, self.concentration
-        safe = torch.where(c < 0, c, -torch.ones_like(c))
-        upper = torch.where(c < 0, lower - self.scale / safe, torch.full_like(c, float("inf")))
+        safe = where(c < 0, c, -ones_like(c))
+        upper = where(c < 0, lower - self.scale / safe, full_like(c, float("inf")))
         return constraints.interval(lower, upper)

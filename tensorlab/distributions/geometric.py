@@ -1,6 +1,8 @@
 """The geometric distribution."""
 
-import tensorlab as torch
+from tensorlab._core.dtypes import finfo
+from tensorlab._core.tensor import Size
+from tensorlab.autograd import no_grad
 from tensorlab.distributions import constraints
 from tensorlab.distributions.distribution import Distribution, invalid
 from tensorlab.distributions.utils import (
@@ -11,6 +13,9 @@ from tensorlab.distributions.utils import (
     logits_to_probs,
     probs_to_logits,
 )
+from tensorlab.nn.functional import binary_cross_entropy_with_logits
+from tensorlab.ops.creation import zeros_like
+from tensorlab.ops.pointwise.selection import where
 
 __all__ = ["Geometric"]
 
@@ -43,7 +48,7 @@ class Geometric(Distribution):
         else:
             self.probs = value
         super().__init__(
-            torch.Size() if are_numbers(given) else value.size(), validate_args=validate_args
+            Size() if are_numbers(given) else value.size(), validate_args=validate_args
         )
         if self._validate_args and probs is not None and not (value > 0).all():
             raise ValueError(
@@ -57,7 +62,7 @@ class Geometric(Distribution):
 
     @property
     def mode(self):
-        return torch.zeros_like(self.probs)
+        return zeros_like(self.probs)
 
     @property
     def variance(self):
@@ -75,8 +80,8 @@ class Geometric(Distribution):
 
     def sample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
-        with torch.no_grad():
-            u = self.probs.new_empty(shape).uniform_(torch.finfo(self.probs.dtype).tiny, 1)
+        with no_grad():
+            u = self.probs.new_empty(shape).uniform_(finfo(self.probs.dtype).tiny, 1)
             return (u.log() / (-self.probs).log1p()).floor()
 
     def log_prob(self, value):
@@ -84,11 +89,9 @@ class Geometric(Distribution):
             self._validate_sample(value)
         value, probs = broadcast_all(value, self.probs)
         failures = (-probs).log1p()
-        failures = torch.where((probs == 1) & (value == 0), 0.0, failures)
+        failures = where((probs == 1) & (value == 0), 0.0, failures)
         return value * failures + self.probs.log()
 
     def entropy(self):
-        entropy = torch.nn.functional.binary_cross_entropy_with_logits(
-            self.logits, self.probs, reduction="none"
-        )
+        entropy = binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
         return entropy / self.probs

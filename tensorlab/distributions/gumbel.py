@@ -2,12 +2,13 @@
 
 import math
 
-import tensorlab as torch
+from tensorlab._core.dtypes import finfo
 from tensorlab.distributions import constraints
 from tensorlab.distributions.transformed_distribution import TransformedDistribution
 from tensorlab.distributions.transforms import AffineTransform, ExpTransform
 from tensorlab.distributions.uniform import Uniform
 from tensorlab.distributions.utils import are_numbers, broadcast_all, euler_constant
+from tensorlab.ops.creation import full_like, ones_like
 
 __all__ = ["Gumbel"]
 
@@ -33,18 +34,18 @@ class Gumbel(TransformedDistribution):
 
     def __init__(self, loc, scale, validate_args=None):
         self.loc, self.scale = broadcast_all(loc, scale)
-        finfo = torch.finfo(self.loc.dtype)
+        spacing = finfo(self.loc.dtype)
         if are_numbers(loc, scale):
-            base_dist = Uniform(finfo.tiny, 1 - finfo.eps, validate_args=validate_args)
+            base_dist = Uniform(spacing.tiny, 1 - spacing.eps, validate_args=validate_args)
         else:
             base_dist = Uniform(
-                torch.full_like(self.loc, finfo.tiny),
-                torch.full_like(self.loc, 1 - finfo.eps),
+                full_like(self.loc, spacing.tiny),
+                full_like(self.loc, 1 - spacing.eps),
                 validate_args=validate_args,
             )
         transforms = [
             ExpTransform().inv,
-            AffineTransform(loc=0, scale=-torch.ones_like(self.scale)),
+            AffineTransform(loc=0, scale=-ones_like(self.scale)),
             ExpTransform().inv,
             AffineTransform(loc=loc, scale=-self.scale),
         ]

@@ -2,11 +2,13 @@
 
 import math
 
-import tensorlab as torch
+from tensorlab._core.interop.exchange import as_tensor
 from tensorlab.distributions import constraints
 from tensorlab.distributions.cauchy import Cauchy
 from tensorlab.distributions.transformed_distribution import TransformedDistribution
 from tensorlab.distributions.transforms import AbsTransform
+from tensorlab.ops.creation import full_like, zeros_like
+from tensorlab.ops.pointwise.selection import where
 
 __all__ = ["HalfCauchy"]
 
@@ -42,11 +44,11 @@ class HalfCauchy(TransformedDistribution):
 
     @property
     def mean(self):
-        return torch.full_like(self.scale, math.inf)
+        return full_like(self.scale, math.inf)
 
     @property
     def mode(self):
-        return torch.zeros_like(self.scale)
+        return zeros_like(self.scale)
 
     @property
     def variance(self):
@@ -55,9 +57,9 @@ class HalfCauchy(TransformedDistribution):
     def log_prob(self, value):
         if self._validate_args:
             self._validate_sample(value)
-        value = torch.as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
+        value = as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
         log_prob = self.base_dist.log_prob(value) + math.log(2)
-        return torch.where(value >= 0, log_prob, -math.inf)
+        return where(value >= 0, log_prob, -math.inf)
 
     def cdf(self, value):
         if self._validate_args:

@@ -2,11 +2,12 @@
 
 import math
 
-import tensorlab as torch
 from tensorlab.distributions import constraints
 from tensorlab.distributions.normal import Normal
 from tensorlab.distributions.transformed_distribution import TransformedDistribution
 from tensorlab.distributions.transforms import AbsTransform
+from tensorlab.ops.creation import zeros_like
+from tensorlab.ops.pointwise.selection import where
 
 __all__ = ["HalfNormal"]
 
@@ -46,7 +47,7 @@ class HalfNormal(TransformedDistribution):
 
     @property
     def mode(self):
-        return torch.zeros_like(self.scale)
+        return zeros_like(self.scale)
 
     @property
     def variance(self):
@@ -56,7 +57,7 @@ class HalfNormal(TransformedDistribution):
         if self._validate_args:
             self._validate_sample(value)
         log_prob = self.base_dist.log_prob(value) + math.log(2)
-        return torch.where(value >= 0, log_prob, -math.inf)
+        return where(value >= 0, log_prob, -math.inf)
 
     def cdf(self, value):
         if self._validate_args:

@@ -1,10 +1,12 @@
 """The inverse gamma distribution."""
 
-import tensorlab as torch
+import math
+
 from tensorlab.distributions import constraints
 from tensorlab.distributions.gamma import Gamma
 from tensorlab.distributions.transformed_distribution import TransformedDistribution
 from tensorlab.distributions.transforms import PowerTransform
+from tensorlab.ops.pointwise.selection import where
 
 __all__ = ["InverseGamma"]
 
@@ -46,7 +48,7 @@ class InverseGamma(TransformedDistribution):
     @property
     def mean(self):
         result = self.rate / (self.concentration - 1)
-        return torch.where(self.concentration > 1, result, torch.inf)
+        return where(self.concentration > 1, result, math.inf)
 
     @property
     def mode(self):
@@ -56,7 +58,7 @@ class InverseGamma(TransformedDistribution):
     def variance(self):
         a = self.concentration
         result = self.rate.square() / ((a - 1).square() * (a - 2))
-        return torch.where(a > 2, result, torch.inf)
+        return where(a > 2, result, math.inf)
 
     def entropy(self):
         a = self.concentration

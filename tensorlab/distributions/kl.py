@@ -8,8 +8,8 @@ means of the terms of log p - log q.
 
 import warnings
 
-import tensorlab as torch
 from tensorlab.distributions.distribution import Distribution
+from tensorlab.ops.creation import full_like
 
 __all__ = ["kl_divergence", "register_kl"]
 
@@ -107,4 +107,4 @@ def kl_divergence(p, q):
 
 def infinity(x):
     """Return infinity in the shape of a parameter: of a p that draws what q never does."""
-    return torch.full_like(x, float("inf"))
+    return full_like(x, float("inf"))

@@ -2,7 +2,6 @@
 
 import math
 
-import tensorlab as torch
 from tensorlab.distributions.bernoulli import Bernoulli
 from tensorlab.distributions.beta import Beta
 from tensorlab.distributions.binomial import Binomial
@@ -17,6 +16,9 @@ from tensorlab.distributions.pareto import Pareto
 from tensorlab.distributions.poisson import Poisson
 from tensorlab.distributions.uniform import Uniform
 from tensorlab.distributions.utils import euler_constant
+from tensorlab.ops.pointwise.elementary import exp, log, log1p
+from tensorlab.ops.pointwise.selection import where
+from tensorlab.ops.pointwise.special import erf, xlogy
 
 LOG_2PI = math.log(2 * math.pi)
 
@@ -68,7 +70,7 @@ for family in (Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Laplace, U
 
 @register_kl(Pareto, Normal)
 def _pareto_normal(p, q):
-    return torch.where(p.alpha <= 2, float("inf"), to_normal(p, q))
+    return where(p.alpha <= 2, float("inf"), to_normal(p, q))
 
 
 for family in (Beta, ContinuousBernoulli, Gamma):
@@ -77,12 +79,12 @@ for family in (Beta, ContinuousBernoulli, Gamma):
 
 @register_kl(Pareto, Exponential)
 def _pareto_exponential(p, q):
-    return torch.where(p.alpha <= 1, float("inf"), to_exponential(p, q))
+    return where(p.alpha <= 1, float("inf"), to_exponential(p, q))
 
 
 @register_kl(Uniform, Exponential)
 def _uniform_exponential(p, q):
-    return torch.where(p.low < q.support.lower_bound, float("inf"), to_exponential(p, q))
+    return where(p.low < q.support.lower_bound, float("inf"), to_exponential(p, q))
 
 
 def to_gamma(p, q, mean_log):
@@ -105,39 +107,37 @@ def _exponential_gamma(p, q):
 @register_kl(Pareto, Gamma)
 def _pareto_gamma(p, q):
     result = to_gamma(p, q, p.scale.log() + p.alpha.reciprocal())
-    return torch.where(p.alpha <= 1, float("inf"), result)
+    return where(p.alpha <= 1, float("inf"), result)
 
 
 def mean_log_uniform(p):
     """Return the mean of log x of a uniform distribution above 0."""
-    return (torch.xlogy(p.high, p.high) - torch.xlogy(p.low, p.low)) / (p.high - p.low) - 1
+    return (xlogy(p.high, p.high) - xlogy(p.low, p.low)) / (p.high - p.low) - 1
 
 
 @register_kl(Uniform, Gamma)
 def _uniform_gamma(p, q):
-    return torch.where(
-        p.low < q.support.lower_bound, float("inf"), to_gamma(p, q, mean_log_uniform(p))
-    )
+    return where(p.low < q.support.lower_bound, float("inf"), to_gamma(p, q, mean_log_uniform(p)))
 
 
 @register_kl(Uniform, Pareto)
 def _uniform_pareto(p, q):
     cross = -q.alpha.log() - q.alpha * q.scale.log() + (q.alpha + 1) * mean_log_uniform(p)
-    return torch.where(p.low < q.support.lower_bound, float("inf"), -p.entropy() + cross)
+    return where(p.low < q.support.lower_bound, float("inf"), -p.entropy() + cross)
 
 
 @register_kl(Uniform, Beta)
 def _uniform_beta(p, q):
     a, b, width = q.concentration1, q.concentration0, p.high - p.low
     low, high = 1 - p.high, 1 - p.low
-    mean_log_rest = (torch.xlogy(high, high) - torch.xlogy(low, low)) / width - 1
+    mean_log_rest = (xlogy(high, high) - xlogy(low, low)) / width - 1
     normalizer = a.lgamma() + b.lgamma() - (a + b).lgamma()
     result = -p.entropy() + normalizer - (a - 1) * mean_log_uniform(p) - (b - 1) * mean_log_rest
-    return torch.where((p.high > 1) | (p.low < 0), float("inf"), result)
+    return where((p.high > 1) | (p.low < 0), float("inf"), result)
 
 
 def to_continuous_bernoulli(p, q):
-    return -p.entropy() - p.mean * q.logits - torch.log1p(-q.probs) - q._log_normalizer_of_probs()
+    return -p.entropy() - p.mean * q.logits - log1p(-q.probs) - q._log_normalizer_of_probs()
 
 
 register_kl(Beta, ContinuousBernoulli)(to_continuous_bernoulli)
@@ -145,14 +145,14 @@ register_kl(Beta, ContinuousBernoulli)(to_continuous_bernoulli)
 
 @register_kl(Uniform, ContinuousBernoulli)
 def _uniform_continuous_bernoulli(p, q):
-    return torch.where((p.high > 1) | (p.low < 0), float("inf"), to_continuous_bernoulli(p, q))
+    return where((p.high > 1) | (p.low < 0), float("inf"), to_continuous_bernoulli(p, q))
 
 
 @register_kl(ContinuousBernoulli, Uniform)
 @register_kl(Beta, Uniform)
 def _unit_uniform(p, q):
     result = -p.entropy() + (q.high - q.low).log()
-    return torch.where((q.low > 0) | (q.high < 1), float("inf"), result)
+    return where((q.low > 0) | (q.high < 1), float("inf"), result)
 
 
 @register_kl(Bernoulli, Poisson)
@@ -168,33 +168,31 @@ def to_gumbel(p, q, mean_exp):
 @register_kl(Exponential, Gumbel)
 def _exponential_gumbel(p, q):
     scaled = p.rate * q.scale
-    return to_gumbel(p, q, torch.exp(q.loc / q.scale) * scaled / (scaled + 1))
+    return to_gumbel(p, q, exp(q.loc / q.scale) * scaled / (scaled + 1))
 
 
 @register_kl(Gamma, Gumbel)
 def _gamma_gumbel(p, q):
     scaled = p.rate * q.scale
-    return to_gumbel(
-        p, q, torch.exp(q.loc / q.scale) * (1 + scaled.reciprocal()).pow(-p.concentration)
-    )
+    return to_gumbel(p, q, exp(q.loc / q.scale) * (1 + scaled.reciprocal()).pow(-p.concentration))
 
 
 @register_kl(Normal, Gumbel)
 def _normal_gumbel(p, q):
-    mean_exp = torch.exp(-(p.loc - q.loc) / q.scale + 0.5 * (p.scale / q.scale).pow(2))
+    mean_exp = exp(-(p.loc - q.loc) / q.scale + 0.5 * (p.scale / q.scale).pow(2))
     return to_gumbel(p, q, mean_exp)
 
 
 @register_kl(Uniform, Gumbel)
 def _uniform_gumbel(p, q):
     low, high = (p.low - q.loc) / q.scale, (p.high - q.loc) / q.scale
-    return to_gumbel(p, q, q.scale / (p.high - p.low) * (torch.exp(-low) - torch.exp(-high)))
+    return to_gumbel(p, q, q.scale / (p.high - p.low) * (exp(-low) - exp(-high)))
 
 
 @register_kl(Normal, Laplace)
 def _normal_laplace(p, q):
     shift = p.loc - q.loc
     scaled = shift / p.scale
-    folded = math.sqrt(2 / math.pi) * p.scale * torch.exp(-0.5 * scaled.pow(2))
-    distance = folded + shift * torch.erf(math.sqrt(0.5) * scaled)
-    return -p.entropy() + torch.log(2 * q.scale) + distance / q.scale
+    folded = math.sqrt(2 / math.pi) * p.scale * exp(-0.5 * scaled.pow(2))
+    distance = folded + shift * erf(math.sqrt(0.5) * scaled)
+    return -p.entropy() + log(2 * q.scale) + distance / q.scale

@@ -1,6 +1,6 @@
 """The Kullback-Leibler divergences of two distributions of one family, and of normal distributions of vectors."""
 
-import tensorlab as torch
+from tensorlab.autograd import enable_grad, grad
 from tensorlab.distributions.bernoulli import Bernoulli
 from tensorlab.distributions.beta import Beta
 from tensorlab.distributions.binomial import Binomial
@@ -30,11 +30,16 @@ from tensorlab.distributions.poisson import Poisson
 from tensorlab.distributions.transformed_distribution import TransformedDistribution
 from tensorlab.distributions.uniform import Uniform
 from tensorlab.distributions.utils import _sum_rightmost, euler_constant
+from tensorlab.linalg import solve_triangular
+from tensorlab.nn.functional import softplus
+from tensorlab.ops.pointwise.elementary import exp, log1p
+from tensorlab.ops.pointwise.selection import where
+from tensorlab.ops.pointwise.special import digamma, lgamma
+from tensorlab.ops.triangles import diag_embed
 
 
 @register_kl(Bernoulli, Bernoulli)
 def _bernoulli(p, q):
-    softplus = torch.nn.functional.softplus
     t1 = p.probs * (softplus(-q.logits) - softplus(-p.logits))
     t1 = t1.masked_fill(q.probs == 0, float("inf")).masked_fill(p.probs == 0, 0)
     t2 = (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
@@ -47,9 +52,9 @@ def _beta(p, q):
     p_sum, q_sum = p.concentration1 + p.concentration0, q.concentration1 + q.concentration0
     t1 = q.concentration1.lgamma() + q.concentration0.lgamma() + p_sum.lgamma()
     t2 = p.concentration1.lgamma() + p.concentration0.lgamma() + q_sum.lgamma()
-    t3 = (p.concentration1 - q.concentration1) * torch.digamma(p.concentration1)
-    t4 = (p.concentration0 - q.concentration0) * torch.digamma(p.concentration0)
-    return t1 - t2 + t3 + t4 + (q_sum - p_sum) * torch.digamma(p_sum)
+    t3 = (p.concentration1 - q.concentration1) * digamma(p.concentration1)
+    t4 = (p.concentration0 - q.concentration0) * digamma(p.concentration0)
+    return t1 - t2 + t3 + t4 + (q_sum - p_sum) * digamma(p_sum)
 
 
 @register_kl(Binomial, Binomial)
@@ -59,21 +64,21 @@ def _binomial(p, q):
             "KL of two Binomial distributions where q has more trials than p has no formula"
         )
     kl = p.total_count * (p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p())
-    return torch.where(p.total_count > q.total_count, infinity(kl), kl)
+    return where(p.total_count > q.total_count, infinity(kl), kl)
 
 
 @register_kl(Categorical, Categorical)
 def _categorical(p, q):
     t = p.probs * (p.logits - q.logits)
-    t = torch.where((q.probs == 0).expand_as(t), float("inf"), t)
-    return torch.where((p.probs == 0).expand_as(t), 0.0, t).sum(-1)
+    t = where((q.probs == 0).expand_as(t), float("inf"), t)
+    return where((p.probs == 0).expand_as(t), 0.0, t).sum(-1)
 
 
 @register_kl(ContinuousBernoulli, ContinuousBernoulli)
 def _continuous_bernoulli(p, q):
     t1 = p.mean * (p.logits - q.logits)
-    t2 = p._log_normalizer_of_probs() + torch.log1p(-p.probs)
-    return t1 + t2 - q._log_normalizer_of_probs() - torch.log1p(-q.probs)
+    t2 = p._log_normalizer_of_probs() + log1p(-p.probs)
+    return t1 + t2 - q._log_normalizer_of_probs() - log1p(-q.probs)
 
 
 @register_kl(Dirichlet, Dirichlet)
@@ -101,9 +106,9 @@ def _exponential_family(p, q):
             "divergence is one of two distributions of the same family"
         )
     p_params = [x if x.requires_grad else x.detach().requires_grad_() for x in p._natural_params]
-    with torch.enable_grad():
+    with enable_grad():
         p_normalizer = p._log_normalizer(*p_params)
-        gradients = torch.autograd.grad(p_normalizer.sum(), p_params, create_graph=True)
+        gradients = grad(p_normalizer.sum(), p_params, create_graph=True)
     result = q._log_normalizer(*q._natural_params) - p_normalizer
     for x, y, gradient in zip(p_params, q._natural_params, gradients, strict=True):
         result = result - _sum_rightmost((y - x) * gradient, len(q.event_shape))
@@ -113,8 +118,8 @@ def _exponential_family(p, q):
 @register_kl(Gamma, Gamma)
 def _gamma(p, q):
     t1 = q.concentration * (p.rate / q.rate).log()
-    t2 = torch.lgamma(q.concentration) - torch.lgamma(p.concentration)
-    t3 = (p.concentration - q.concentration) * torch.digamma(p.concentration)
+    t2 = lgamma(q.concentration) - lgamma(p.concentration)
+    t3 = (p.concentration - q.concentration) * digamma(p.concentration)
     return t1 + t2 + t3 + (q.rate - p.rate) * (p.concentration / p.rate)
 
 
@@ -122,13 +127,13 @@ def _gamma(p, q):
 def _gumbel(p, q):
     ratio = p.scale / q.scale
     apart = (p.loc - q.loc) / q.scale
-    mean_exp = torch.exp((1 + ratio).lgamma() - apart)
+    mean_exp = exp((1 + ratio).lgamma() - apart)
     return -ratio.log() + apart + ratio * euler_constant + mean_exp - (1 + euler_constant)
 
 
 @register_kl(Geometric, Geometric)
 def _geometric(p, q):
-    return -p.entropy() - torch.log1p(-q.probs) / p.probs - q.logits
+    return -p.entropy() - log1p(-q.probs) / p.probs - q.logits
 
 
 @register_kl(HalfNormal, HalfNormal)
@@ -140,7 +145,7 @@ def _half_normal(p, q):
 def _laplace(p, q):
     ratio = p.scale / q.scale
     apart = (p.loc - q.loc).abs()
-    return -ratio.log() + apart / q.scale + ratio * torch.exp(-apart / p.scale) - 1
+    return -ratio.log() + apart / q.scale + ratio * exp(-apart / p.scale) - 1
 
 
 @register_kl(Normal, Normal)
@@ -159,7 +164,7 @@ def _pareto(p, q):
     ratio = p.scale / q.scale
     alpha = q.alpha / p.alpha
     result = q.alpha * ratio.log() - alpha.log() + alpha - 1
-    return torch.where(p.support.lower_bound < q.support.lower_bound, float("inf"), result)
+    return where(p.support.lower_bound < q.support.lower_bound, float("inf"), result)
 
 
 @register_kl(Poisson, Poisson)
@@ -183,7 +188,7 @@ def _transformed(p, q):
 @register_kl(Uniform, Uniform)
 def _uniform(p, q):
     result = ((q.high - q.low) / (p.high - p.low)).log()
-    return torch.where((q.low > p.low) | (q.high < p.high), float("inf"), result)
+    return where((q.low > p.low) | (q.high < p.high), float("inf"), result)
 
 
 @register_kl(Cauchy, Cauchy)
@@ -211,7 +216,7 @@ def _multivariate_normal(p, q):
     check_events(p, q)
     p_tril, q_tril = p._unbroadcasted_scale_tril, q._unbroadcasted_scale_tril
     log_dets = q._half_log_det() - p._half_log_det()
-    trace = torch.linalg.solve_triangular(q_tril, p_tril, upper=False).pow(2).sum([-2, -1])
+    trace = solve_triangular(q_tril, p_tril, upper=False).pow(2).sum([-2, -1])
     apart = _batch_mahalanobis(q_tril, q.loc - p.loc)
     return log_dets + 0.5 * (trace + apart - p.event_shape[0])
 
@@ -236,7 +241,7 @@ def to_low_rank(p, q, p_log_det, p_factor, p_diag):
     factor, diag = q._unbroadcasted_cov_factor, q._unbroadcasted_cov_diag
     apart = _mahalanobis(factor, diag, q.loc - p.loc, q._capacitance_tril)
     scaled = factor.mT / diag.unsqueeze(-2)
-    a = torch.linalg.solve_triangular(q._capacitance_tril, scaled, upper=False)
+    a = solve_triangular(q._capacitance_tril, scaled, upper=False)
     trace = (p_factor.pow(2) / diag.unsqueeze(-1)).sum([-2, -1]) - (a @ p_factor).pow(2).sum(
         [-2, -1]
     )
@@ -262,9 +267,9 @@ def _low_rank_multivariate_normal(p, q):
     check_events(p, q)
     q_tril = q._unbroadcasted_scale_tril
     apart = _batch_mahalanobis(q_tril, q.loc - p.loc)
-    root = torch.diag_embed(p._unbroadcasted_cov_diag.sqrt())
+    root = diag_embed(p._unbroadcasted_cov_diag.sqrt())
     trace = sum(
-        torch.linalg.solve_triangular(q_tril, part, upper=False).pow(2).sum([-2, -1])
+        solve_triangular(q_tril, part, upper=False).pow(2).sum([-2, -1])
         for part in (p._unbroadcasted_cov_factor, root)
     )
     return 0.5 * (2 * q._half_log_det() - low_rank_log_det(p) + trace + apart - p.event_shape[0])

@@ -1,11 +1,14 @@
 """The Kumaraswamy distribution."""
 
-import tensorlab as torch
 from tensorlab.distributions import constraints
 from tensorlab.distributions.transformed_distribution import TransformedDistribution
 from tensorlab.distributions.transforms import AffineTransform, PowerTransform
 from tensorlab.distributions.uniform import Uniform
 from tensorlab.distributions.utils import broadcast_all, euler_constant
+from tensorlab.ops.creation import full_like
+from tensorlab.ops.pointwise.elementary import exp, log
+from tensorlab.ops.pointwise.selection import where
+from tensorlab.ops.pointwise.special import digamma, lgamma
 
 __all__ = ["Kumaraswamy"]
 
@@ -13,7 +16,7 @@ __all__ = ["Kumaraswamy"]
 def _moment(a, b, n):
     """Return the n-th moment, b beta(1 + n / a, b)."""
     first = 1 + n / a
-    return torch.exp(b.log() + torch.lgamma(first) + torch.lgamma(b) - torch.lgamma(b + first))
+    return exp(b.log() + lgamma(first) + lgamma(b) - lgamma(b + first))
 
 
 class Kumaraswamy(TransformedDistribution):
@@ -41,8 +44,8 @@ class Kumaraswamy(TransformedDistribution):
     def __init__(self, concentration1, concentration0, validate_args=None):
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
         base_dist = Uniform(
-            torch.full_like(self.concentration0, 0),
-            torch.full_like(self.concentration0, 1),
+            full_like(self.concentration0, 0),
+            full_like(self.concentration0, 1),
             validate_args=validate_args,
         )
         transforms = [
@@ -66,14 +69,14 @@ class Kumaraswamy(TransformedDistribution):
     def mode(self):
         a, b = self.concentration1, self.concentration0
         mode = a.reciprocal() * ((a - 1).log() - (a * b - 1).log())
-        return torch.where((a < 1) | (b < 1), float("nan"), mode.exp())
+        return where((a < 1) | (b < 1), float("nan"), mode.exp())
 
     @property
     def variance(self):
-        return _moment(self.concentration1, self.concentration0, 2) - torch.pow(self.mean, 2)
+        return _moment(self.concentration1, self.concentration0, 2) - pow(self.mean, 2)
 
     def entropy(self):
         t1 = 1 - self.concentration1.reciprocal()
         t0 = 1 - self.concentration0.reciprocal()
-        harmonic = torch.digamma(self.concentration0 + 1) + euler_constant
-        return t0 + t1 * harmonic - torch.log(self.concentration1) - torch.log(self.concentration0)
+        harmonic = digamma(self.concentration0 + 1) + euler_constant
+        return t0 + t1 * harmonic - log(self.concentration1) - log(self.concentration0)

@@ -2,10 +2,12 @@
 
 import math
 
-import tensorlab as torch
+from tensorlab._core.dtypes import finfo
+from tensorlab._core.tensor import Size
 from tensorlab.distributions import constraints
 from tensorlab.distributions.distribution import Distribution
 from tensorlab.distributions.utils import are_numbers, broadcast_all
+from tensorlab.ops.pointwise.elementary import expm1, log, log1p
 
 __all__ = ["Laplace"]
 
@@ -33,7 +35,7 @@ class Laplace(Distribution):
 
     def __init__(self, loc, scale, validate_args=None):
         self.loc, self.scale = broadcast_all(loc, scale)
-        batch_shape = torch.Size() if are_numbers(loc, scale) else self.loc.shape
+        batch_shape = Size() if are_numbers(loc, scale) else self.loc.shape
         super().__init__(batch_shape, validate_args=validate_args)
 
     @property
@@ -54,23 +56,23 @@ class Laplace(Distribution):
 
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
-        u = self.loc.new_empty(shape).uniform_(torch.finfo(self.loc.dtype).eps - 1, 1)
-        return self.loc - self.scale * u.sign() * torch.log1p(-u.abs())
+        u = self.loc.new_empty(shape).uniform_(finfo(self.loc.dtype).eps - 1, 1)
+        return self.loc - self.scale * u.sign() * log1p(-u.abs())
 
     def log_prob(self, value):
         if self._validate_args:
             self._validate_sample(value)
-        return -torch.log(2 * self.scale) - torch.abs(value - self.loc) / self.scale
+        return -log(2 * self.scale) - abs(value - self.loc) / self.scale
 
     def cdf(self, value):
         if self._validate_args:
             self._validate_sample(value)
         shift = value - self.loc
-        return 0.5 - 0.5 * shift.sign() * torch.expm1(-shift.abs() / self.scale)
+        return 0.5 - 0.5 * shift.sign() * expm1(-shift.abs() / self.scale)
 
     def icdf(self, value):
         term = value - 0.5
-        return self.loc - self.scale * term.sign() * torch.log1p(-2 * term.abs())
+        return self.loc - self.scale * term.sign() * log1p(-2 * term.abs())
 
     def entropy(self):
-        return 1 + torch.log(2 * self.scale)
+        return 1 + log(2 * self.scale)

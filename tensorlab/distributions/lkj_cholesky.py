@@ -2,11 +2,20 @@
 
 import math
 
-import tensorlab as torch
+from tensorlab._core.dtypes import finfo
+from tensorlab._core.tensor import Size
 from tensorlab.distributions import constraints
 from tensorlab.distributions.beta import Beta
 from tensorlab.distributions.distribution import Distribution
 from tensorlab.distributions.utils import broadcast_all
+from tensorlab.ops.joining import cat
+from tensorlab.ops.multivariate_gamma import mvlgamma
+from tensorlab.ops.pointwise.bounds import clamp
+from tensorlab.ops.pointwise.powers import sqrt
+from tensorlab.ops.pointwise.special import lgamma
+from tensorlab.ops.random_factories import randn
+from tensorlab.ops.ranges import arange
+from tensorlab.ops.triangles import diag_embed
 
 __all__ = ["LKJCholesky"]
 
@@ -38,16 +47,16 @@ class LKJCholesky(Distribution):
         (self.concentration,) = broadcast_all(concentration)
         # Row k of the factor has the squared length y beside the diagonal, a beta number.
         first = self.concentration + 0.5 * (self.dim - 2)
-        offset = torch.arange(
+        offset = arange(
             self.dim - 1, dtype=self.concentration.dtype, device=self.concentration.device
         )
-        offset = torch.cat([offset.new_zeros((1,)), offset])
+        offset = cat([offset.new_zeros((1,)), offset])
         self._beta = Beta(offset + 0.5, first.unsqueeze(-1) - 0.5 * offset)
-        super().__init__(self.concentration.size(), torch.Size((dim, dim)), validate_args)
+        super().__init__(self.concentration.size(), Size((dim, dim)), validate_args)
 
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(LKJCholesky, _instance)
-        batch_shape = torch.Size(batch_shape)
+        batch_shape = Size(batch_shape)
         new.dim = self.dim
         new.concentration = self.concentration.expand(batch_shape)
         new._beta = self._beta.expand(batch_shape + (self.dim,))
@@ -57,26 +66,22 @@ class LKJCholesky(Distribution):
 
     def sample(self, sample_shape=()):
         y = self._beta.sample(sample_shape).unsqueeze(-1)
-        normal = torch.randn(
-            self._extended_shape(sample_shape), dtype=y.dtype, device=y.device
-        ).tril(-1)
+        normal = randn(self._extended_shape(sample_shape), dtype=y.dtype, device=y.device).tril(-1)
         direction = normal / normal.norm(dim=-1, keepdim=True)
         direction[..., 0, :].fill_(0.0)
-        w = torch.sqrt(y) * direction
-        eps = torch.finfo(w.dtype).tiny
-        diagonal = torch.clamp(1 - torch.sum(w**2, dim=-1), min=eps).sqrt()
-        return w + torch.diag_embed(diagonal)
+        w = sqrt(y) * direction
+        eps = finfo(w.dtype).tiny
+        diagonal = clamp(1 - (w**2).sum(dim=-1), min=eps).sqrt()
+        return w + diag_embed(diagonal)
 
     def log_prob(self, value):
         if self._validate_args:
             self._validate_sample(value)
         diagonal = value.diagonal(dim1=-1, dim2=-2)[..., 1:]
-        order = torch.arange(2, self.dim + 1, device=self.concentration.device)
+        order = arange(2, self.dim + 1, device=self.concentration.device)
         order = 2 * (self.concentration - 1).unsqueeze(-1) + self.dim - order
-        density = torch.sum(order * diagonal.log(), dim=-1)
+        density = (order * diagonal.log()).sum(dim=-1)
         n = self.dim - 1
         alpha = self.concentration + 0.5 * n
-        normalizer = (
-            torch.mvlgamma(alpha - 0.5, n) - torch.lgamma(alpha) * n + 0.5 * n * math.log(math.pi)
-        )
+        normalizer = mvlgamma(alpha - 0.5, n) - lgamma(alpha) * n + 0.5 * n * math.log(math.pi)
         return density - normalizer

@@ -2,11 +2,15 @@
 
 import math
 
-import tensorlab as torch
+from tensorlab._core.tensor import Size
 from tensorlab.distributions import constraints
 from tensorlab.distributions.distribution import Distribution
 from tensorlab.distributions.multivariate_normal import _batch_mahalanobis, _batch_mv
 from tensorlab.distributions.utils import _standard_normal, lazy_property
+from tensorlab.linalg import cholesky, solve_triangular
+from tensorlab.ops.meshgrid import broadcast_shapes
+from tensorlab.ops.ranges import eye
+from tensorlab.ops.triangles import diag_embed
 
 __all__ = ["LowRankMultivariateNormal"]
 
@@ -14,8 +18,8 @@ __all__ = ["LowRankMultivariateNormal"]
 def _capacitance_tril(factor, diag):
     """Return the Cholesky factor of I + W^T D**-1 W, a matrix of the small rank."""
     scaled = factor.mT / diag.unsqueeze(-2)
-    identity = torch.eye(factor.shape[-1], dtype=factor.dtype, device=factor.device)
-    return torch.linalg.cholesky(scaled @ factor + identity)
+    identity = eye(factor.shape[-1], dtype=factor.dtype, device=factor.device)
+    return cholesky(scaled @ factor + identity)
 
 
 def _log_det(diag, capacitance_tril):
@@ -71,7 +75,7 @@ class LowRankMultivariateNormal(Distribution):
                 f"cov_diag must have the shape (..., {event_shape[0]}), got {tuple(cov_diag.shape)}"
             )
         try:
-            batch_shape = torch.broadcast_shapes(
+            batch_shape = broadcast_shapes(
                 loc.shape[:-1], cov_factor.shape[:-2], cov_diag.shape[:-1]
             )
         except RuntimeError as error:
@@ -89,7 +93,7 @@ class LowRankMultivariateNormal(Distribution):
 
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(LowRankMultivariateNormal, _instance)
-        batch_shape = torch.Size(batch_shape)
+        batch_shape = Size(batch_shape)
         new.loc = self.loc.expand(batch_shape + self.event_shape)
         new.cov_diag = self.cov_diag.expand(batch_shape + self.event_shape)
         new.cov_factor = self.cov_factor.expand(batch_shape + self.cov_factor.shape[-2:])
@@ -121,15 +125,15 @@ class LowRankMultivariateNormal(Distribution):
         # D + W W^T = D^(1/2) (I + V V^T) D^(1/2) with V = D^(-1/2) W: the middle one keeps its digits
         root = self._unbroadcasted_cov_diag.sqrt().unsqueeze(-1)
         v = self._unbroadcasted_cov_factor / root
-        identity = torch.eye(v.shape[-2], dtype=v.dtype, device=v.device)
-        factor = root * torch.linalg.cholesky(v @ v.mT + identity)
+        identity = eye(v.shape[-2], dtype=v.dtype, device=v.device)
+        factor = root * cholesky(v @ v.mT + identity)
         return factor.expand(self._batch_shape + self._event_shape + self._event_shape)
 
     @lazy_property
     def covariance_matrix(self):
         """The covariance matrix."""
         factor = self._unbroadcasted_cov_factor
-        matrix = factor @ factor.mT + torch.diag_embed(self._unbroadcasted_cov_diag)
+        matrix = factor @ factor.mT + diag_embed(self._unbroadcasted_cov_diag)
         return matrix.expand(self._batch_shape + self._event_shape + self._event_shape)
 
     @lazy_property
@@ -137,8 +141,8 @@ class LowRankMultivariateNormal(Distribution):
         """The inverse of the covariance matrix, by Woodbury's identity."""
         diag = self._unbroadcasted_cov_diag
         scaled = self._unbroadcasted_cov_factor.mT / diag.unsqueeze(-2)
-        a = torch.linalg.solve_triangular(self._capacitance_tril, scaled, upper=False)
-        matrix = torch.diag_embed(diag.reciprocal()) - a.mT @ a
+        a = solve_triangular(self._capacitance_tril, scaled, upper=False)
+        matrix = diag_embed(diag.reciprocal()) - a.mT @ a
         return matrix.expand(self._batch_shape + self._event_shape + self._event_shape)
 
     def rsample(self, sample_shape=()):

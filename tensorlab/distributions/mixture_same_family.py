@@ -1,10 +1,13 @@
 """Mixtures of distributions of one family."""
 
-import tensorlab as torch
+from tensorlab._core.tensor import Size
+from tensorlab.autograd import no_grad
 from tensorlab.distributions import constraints
 from tensorlab.distributions.categorical import Categorical
 from tensorlab.distributions.constraints import MixtureSameFamilyConstraint
 from tensorlab.distributions.distribution import Distribution
+from tensorlab.ops.softmax import log_softmax
+from tensorlab.ops.statistics import logsumexp
 
 __all__ = ["MixtureSameFamily"]
 
@@ -58,7 +61,7 @@ class MixtureSameFamily(Distribution):
 
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(MixtureSameFamily, _instance)
-        batch_shape = torch.Size(batch_shape)
+        batch_shape = Size(batch_shape)
         new._component_distribution = self._component_distribution.expand(
             batch_shape + (self._num_component,)
         )
@@ -89,32 +92,28 @@ class MixtureSameFamily(Distribution):
 
     @property
     def mean(self):
-        return torch.sum(
-            self._weights() * self._component_distribution.mean, dim=-1 - self._event_ndims
-        )
+        return (self._weights() * self._component_distribution.mean).sum(dim=-1 - self._event_ndims)
 
     @property
     def variance(self):
         weights, dim = self._weights(), -1 - self._event_ndims
-        within = torch.sum(weights * self._component_distribution.variance, dim=dim)
+        within = (weights * self._component_distribution.variance).sum(dim=dim)
         apart = (self._component_distribution.mean - self._pad(self.mean)).pow(2.0)
-        return within + torch.sum(weights * apart, dim=dim)
+        return within + (weights * apart).sum(dim=dim)
 
     def cdf(self, x):
         cdf = self._component_distribution.cdf(self._pad(x))
-        return torch.sum(cdf * self._mixture_distribution.probs, dim=-1)
+        return (cdf * self._mixture_distribution.probs).sum(dim=-1)
 
     def log_prob(self, x):
         if self._validate_args:
             self._validate_sample(x)
         log_prob = self._component_distribution.log_prob(self._pad(x))
-        return torch.logsumexp(
-            log_prob + torch.log_softmax(self._mixture_distribution.logits, dim=-1), dim=-1
-        )
+        return logsumexp(log_prob + log_softmax(self._mixture_distribution.logits, dim=-1), dim=-1)
 
     def sample(self, sample_shape=()):
-        with torch.no_grad():
-            sample_shape = torch.Size(sample_shape)
+        with no_grad():
+            sample_shape = Size(sample_shape)
             dim = len(sample_shape) + len(self._batch_shape)
             index = self._mixture_distribution.sample(sample_shape)
             drawn = self._component_distribution.sample(sample_shape)

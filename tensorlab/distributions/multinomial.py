@@ -1,11 +1,15 @@
 """The multinomial distribution."""
 
-import tensorlab as torch
+from tensorlab._core.interop.exchange import tensor
+from tensorlab._core.tensor import Size
 from tensorlab.distributions import constraints
 from tensorlab.distributions.binomial import Binomial
 from tensorlab.distributions.categorical import Categorical
 from tensorlab.distributions.distribution import Distribution
 from tensorlab.distributions.utils import broadcast_all
+from tensorlab.ops.creation import ones_like
+from tensorlab.ops.pointwise.elementary import exp
+from tensorlab.ops.pointwise.special import lgamma
 
 __all__ = ["Multinomial"]
 
@@ -44,7 +48,7 @@ class Multinomial(Distribution):
 
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(Multinomial, _instance)
-        batch_shape = torch.Size(batch_shape)
+        batch_shape = Size(batch_shape)
         new.total_count = self.total_count
         new._categorical = self._categorical.expand(batch_shape)
         new._binomial = Binomial(total_count=self.total_count, probs=new.probs, validate_args=False)
@@ -81,25 +85,25 @@ class Multinomial(Distribution):
         return self.total_count * self.probs * (1 - self.probs)
 
     def sample(self, sample_shape=()):
-        sample_shape = torch.Size(sample_shape)
-        draws = self._categorical.sample(torch.Size((self.total_count,)) + sample_shape)
+        sample_shape = Size(sample_shape)
+        draws = self._categorical.sample(Size((self.total_count,)) + sample_shape)
         draws = draws.movedim(0, -1)
         counts = draws.new_zeros(self._extended_shape(sample_shape))
-        counts.scatter_add_(-1, draws, torch.ones_like(draws))
+        counts.scatter_add_(-1, draws, ones_like(draws))
         return counts.type_as(self.probs)
 
     def entropy(self):
-        n = torch.tensor(self.total_count)
+        n = tensor(self.total_count)
         entropy = self._categorical.entropy()
         values = self._binomial.enumerate_support(expand=False)[1:]
-        weights = torch.exp(self._binomial.log_prob(values))
-        repeated = (weights * torch.lgamma(values + 1)).sum([0, -1])
-        return n * entropy - torch.lgamma(n + 1) + repeated
+        weights = exp(self._binomial.log_prob(values))
+        repeated = (weights * lgamma(values + 1)).sum([0, -1])
+        return n * entropy - lgamma(n + 1) + repeated
 
     def log_prob(self, value):
         if self._validate_args:
             self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
-        ways = torch.lgamma(value.sum(-1) + 1) - torch.lgamma(value + 1).sum(-1)
+        ways = lgamma(value.sum(-1) + 1) - lgamma(value + 1).sum(-1)
         logits = logits.masked_fill((value == 0) & (logits == -float("inf")), 0)
         return ways + (logits * value).sum(-1)

@@ -2,10 +2,15 @@
 
 import math
 
-import tensorlab as torch
+from tensorlab._core.tensor import Size
 from tensorlab.distributions import constraints
 from tensorlab.distributions.distribution import Distribution
 from tensorlab.distributions.utils import _standard_normal, lazy_property
+from tensorlab.linalg import cholesky, solve_triangular
+from tensorlab.ops.linalg.cholesky import cholesky_inverse
+from tensorlab.ops.meshgrid import broadcast_shapes
+from tensorlab.ops.ranges import eye
+from tensorlab.ops.rearranging import flip
 
 __all__ = ["MultivariateNormal"]
 
@@ -17,15 +22,15 @@ def _batch_mv(matrix, vector):
 
 def _batch_mahalanobis(factor, x):
     """Return the squared length of factor**-1 x."""
-    return torch.linalg.solve_triangular(factor, x.unsqueeze(-1), upper=False).pow(2).sum([-2, -1])
+    return solve_triangular(factor, x.unsqueeze(-1), upper=False).pow(2).sum([-2, -1])
 
 
 def _precision_to_scale_tril(precision):
     """Return the Cholesky factor of the inverse: that of the matrix turned round, inverted and turned back."""
-    flipped = torch.linalg.cholesky(torch.flip(precision, (-2, -1)))
-    inverse = torch.flip(flipped, (-2, -1)).mT
-    identity = torch.eye(precision.shape[-1], dtype=precision.dtype, device=precision.device)
-    return torch.linalg.solve_triangular(inverse, identity, upper=False)
+    flipped = cholesky(flip(precision, (-2, -1)))
+    inverse = flip(flipped, (-2, -1)).mT
+    identity = eye(precision.shape[-1], dtype=precision.dtype, device=precision.device)
+    return solve_triangular(inverse, identity, upper=False)
 
 
 def one_matrix(distribution, matrices):
@@ -48,11 +53,7 @@ def factor_of(name, matrix):
     """Return the Cholesky factor of the covariance that the matrix of this name stands for."""
     if name == "scale_tril":
         return matrix
-    return (
-        torch.linalg.cholesky(matrix)
-        if name == "covariance_matrix"
-        else _precision_to_scale_tril(matrix)
-    )
+    return cholesky(matrix) if name == "covariance_matrix" else _precision_to_scale_tril(matrix)
 
 
 class MultivariateNormal(Distribution):
@@ -101,7 +102,7 @@ class MultivariateNormal(Distribution):
             "scale_tril": scale_tril,
         }
         name, matrix = one_matrix(self, matrices)
-        batch_shape = torch.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
+        batch_shape = broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
         setattr(self, name, matrix.expand(batch_shape + matrix.shape[-2:]))
         self.loc = loc.expand(batch_shape + loc.shape[-1:])
         super().__init__(batch_shape, self.loc.shape[-1:], validate_args=validate_args)
@@ -109,7 +110,7 @@ class MultivariateNormal(Distribution):
 
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(MultivariateNormal, _instance)
-        batch_shape = torch.Size(batch_shape)
+        batch_shape = Size(batch_shape)
         new.loc = self.loc.expand(batch_shape + self.event_shape)
         new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
         for name in ("covariance_matrix", "scale_tril", "precision_matrix"):
@@ -141,7 +142,7 @@ class MultivariateNormal(Distribution):
     @lazy_property
     def precision_matrix(self):
         """The inverse of the covariance matrix."""
-        return torch.cholesky_inverse(self._unbroadcasted_scale_tril).expand(
+        return cholesky_inverse(self._unbroadcasted_scale_tril).expand(
             self._batch_shape + self._event_shape + self._event_shape
         )
 

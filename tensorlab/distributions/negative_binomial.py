@@ -1,6 +1,6 @@
 """The negative binomial distribution."""
 
-import tensorlab as torch
+from tensorlab.autograd import no_grad
 from tensorlab.distributions import constraints
 from tensorlab.distributions.distribution import Distribution
 from tensorlab.distributions.gamma import Gamma
@@ -11,6 +11,10 @@ from tensorlab.distributions.utils import (
     logits_to_probs,
     probs_to_logits,
 )
+from tensorlab.nn.functional import logsigmoid
+from tensorlab.ops.pointwise.elementary import exp, sigmoid
+from tensorlab.ops.pointwise.special import lgamma
+from tensorlab.ops.sampling import poisson
 
 __all__ = ["NegativeBinomial"]
 
@@ -57,7 +61,7 @@ class NegativeBinomial(Distribution):
 
     @property
     def mean(self):
-        return self.total_count * torch.exp(self.logits)
+        return self.total_count * exp(self.logits)
 
     @property
     def mode(self):
@@ -65,7 +69,7 @@ class NegativeBinomial(Distribution):
 
     @property
     def variance(self):
-        return self.mean / torch.sigmoid(-self.logits)
+        return self.mean / sigmoid(-self.logits)
 
     @lazy_property
     def logits(self):
@@ -84,19 +88,17 @@ class NegativeBinomial(Distribution):
 
     @lazy_property
     def _gamma(self):
-        return Gamma(self.total_count, torch.exp(-self.logits), validate_args=False)
+        return Gamma(self.total_count, exp(-self.logits), validate_args=False)
 
     def sample(self, sample_shape=()):
-        with torch.no_grad():
-            return torch.poisson(self._gamma.sample(sample_shape))
+        with no_grad():
+            return poisson(self._gamma.sample(sample_shape))
 
     def log_prob(self, value):
         if self._validate_args:
             self._validate_sample(value)
         n = self.total_count
-        plain = n * torch.nn.functional.logsigmoid(
-            -self.logits
-        ) + value * torch.nn.functional.logsigmoid(self.logits)
-        ways = -torch.lgamma(n + value) + torch.lgamma(1.0 + value) + torch.lgamma(n)
+        plain = n * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
+        ways = -lgamma(n + value) + lgamma(1.0 + value) + lgamma(n)
         # A count of 0 is sure to give 0: lgamma(0) would be infinite on both sides.
         return plain - ways.masked_fill(n + value == 0.0, 0.0)

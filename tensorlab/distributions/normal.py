@@ -2,10 +2,13 @@
 
 import math
 
-import tensorlab as torch
+from tensorlab._core.tensor import Size
+from tensorlab.autograd import no_grad
 from tensorlab.distributions import constraints
 from tensorlab.distributions.exp_family import ExponentialFamily
 from tensorlab.distributions.utils import _standard_normal, are_numbers, broadcast_all
+from tensorlab.ops.pointwise.elementary import log
+from tensorlab.ops.pointwise.special import erf, erfinv
 
 __all__ = ["Normal"]
 
@@ -37,7 +40,7 @@ class Normal(ExponentialFamily):
 
     def __init__(self, loc, scale, validate_args=None):
         self.loc, self.scale = broadcast_all(loc, scale)
-        batch_shape = torch.Size() if are_numbers(loc, scale) else self.loc.shape
+        batch_shape = Size() if are_numbers(loc, scale) else self.loc.shape
         super().__init__(batch_shape, validate_args=validate_args)
 
     @property
@@ -58,11 +61,10 @@ class Normal(ExponentialFamily):
 
     def sample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
-        with torch.no_grad():
+        with no_grad():
             standard = _standard_normal(shape, self.loc.dtype, self.loc.device)
-            return standard.mul_(self.scale).add_(
-                self.loc
-            )  # faster than torch.normal, and the same
+            # Faster than ops.normal, and the same.
+            return standard.mul_(self.scale).add_(self.loc)
 
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
@@ -77,17 +79,17 @@ class Normal(ExponentialFamily):
     def cdf(self, value):
         if self._validate_args:
             self._validate_sample(value)
-        return 0.5 * (1 + torch.erf((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)))
+        return 0.5 * (1 + erf((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)))
 
     def icdf(self, value):
-        return self.loc + self.scale * torch.erfinv(2 * value - 1) * math.sqrt(2)
+        return self.loc + self.scale * erfinv(2 * value - 1) * math.sqrt(2)
 
     def entropy(self):
-        return 0.5 + HALF_LOG_2PI + torch.log(self.scale)
+        return 0.5 + HALF_LOG_2PI + log(self.scale)
 
     @property
     def _natural_params(self):
         return (self.loc / self.scale.pow(2), -0.5 * self.scale.pow(2).reciprocal())
 
     def _log_normalizer(self, x, y):
-        return -0.25 * x.pow(2) / y + 0.5 * torch.log(-math.pi / y)
+        return -0.25 * x.pow(2) / y + 0.5 * log(-math.pi / y)

@@ -1,9 +1,11 @@
 """Categorical distributions over one-hot vectors."""
 
-import tensorlab as torch
+from tensorlab._core.tensor import Size
 from tensorlab.distributions import constraints
 from tensorlab.distributions.categorical import Categorical
 from tensorlab.distributions.distribution import Distribution
+from tensorlab.nn.functional import one_hot
+from tensorlab.ops.ranges import eye
 
 __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
@@ -33,7 +35,7 @@ class OneHotCategorical(Distribution):
 
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(OneHotCategorical, _instance)
-        batch_shape = torch.Size(batch_shape)
+        batch_shape = Size(batch_shape)
         new._categorical = self._categorical.expand(batch_shape)
         super(OneHotCategorical, new).__init__(batch_shape, self.event_shape, validate_args=False)
         new._validate_args = self._validate_args
@@ -61,17 +63,15 @@ class OneHotCategorical(Distribution):
 
     @property
     def mode(self):
-        return torch.nn.functional.one_hot(self.probs.argmax(-1), self.event_shape[-1]).to(
-            self.probs
-        )
+        return one_hot(self.probs.argmax(-1), self.event_shape[-1]).to(self.probs)
 
     @property
     def variance(self):
         return self.probs * (1 - self.probs)
 
     def sample(self, sample_shape=()):
-        indices = self._categorical.sample(torch.Size(sample_shape))
-        return torch.nn.functional.one_hot(indices, self.event_shape[-1]).to(self.probs.dtype)
+        indices = self._categorical.sample(Size(sample_shape))
+        return one_hot(indices, self.event_shape[-1]).to(self.probs.dtype)
 
     def log_prob(self, value):
         if self._validate_args:
@@ -83,7 +83,7 @@ class OneHotCategorical(Distribution):
 
     def enumerate_support(self, expand=True):
         n = self.event_shape[0]
-        values = torch.eye(n, dtype=self._param.dtype, device=self._param.device)
+        values = eye(n, dtype=self._param.dtype, device=self._param.device)
         values = values.view((n,) + (1,) * len(self.batch_shape) + (n,))
         return values.expand((n,) + self.batch_shape + (n,)) if expand else values
 

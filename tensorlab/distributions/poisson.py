@@ -1,9 +1,12 @@
 """The Poisson distribution."""
 
-import tensorlab as torch
+from tensorlab._core.tensor import Size
+from tensorlab.autograd import no_grad
 from tensorlab.distributions import constraints
 from tensorlab.distributions.exp_family import ExponentialFamily
 from tensorlab.distributions.utils import are_numbers, broadcast_all
+from tensorlab.ops.pointwise.elementary import exp, log
+from tensorlab.ops.sampling import poisson
 
 __all__ = ["Poisson"]
 
@@ -28,7 +31,7 @@ class Poisson(ExponentialFamily):
 
     def __init__(self, rate, validate_args=None):
         (self.rate,) = broadcast_all(rate)
-        batch_shape = torch.Size() if are_numbers(rate) else self.rate.shape
+        batch_shape = Size() if are_numbers(rate) else self.rate.shape
         super().__init__(batch_shape, validate_args=validate_args)
 
     @property
@@ -44,8 +47,8 @@ class Poisson(ExponentialFamily):
         return self.rate
 
     def sample(self, sample_shape=()):
-        with torch.no_grad():
-            return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
+        with no_grad():
+            return poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value):
         if self._validate_args:
@@ -55,7 +58,7 @@ class Poisson(ExponentialFamily):
 
     @property
     def _natural_params(self):
-        return (torch.log(self.rate),)
+        return (log(self.rate),)
 
     def _log_normalizer(self, x):
-        return torch.exp(x)
+        return exp(x)

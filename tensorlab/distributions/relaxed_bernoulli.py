@@ -1,6 +1,6 @@
 """Bernoulli draws made continuous."""
 
-import tensorlab as torch
+from tensorlab._core.tensor import Size
 from tensorlab.distributions import constraints
 from tensorlab.distributions.distribution import Distribution
 from tensorlab.distributions.transformed_distribution import TransformedDistribution
@@ -14,6 +14,7 @@ from tensorlab.distributions.utils import (
     logits_to_probs,
     probs_to_logits,
 )
+from tensorlab.ops.random_factories import rand
 
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
@@ -49,7 +50,7 @@ class LogitRelaxedBernoulli(Distribution):
         else:
             self.probs = value
         super().__init__(
-            torch.Size() if are_numbers(given) else value.size(), validate_args=validate_args
+            Size() if are_numbers(given) else value.size(), validate_args=validate_args
         )
 
     @property
@@ -79,7 +80,7 @@ class LogitRelaxedBernoulli(Distribution):
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
         probs = clamp_probs(self.probs.expand(shape))
-        u = clamp_probs(torch.rand(shape, dtype=probs.dtype, device=probs.device))
+        u = clamp_probs(rand(shape, dtype=probs.dtype, device=probs.device))
         return (u.log() - (-u).log1p() + probs.log() - (-probs).log1p()) / self.temperature
 
     def log_prob(self, value):

@@ -1,12 +1,14 @@
 """Categorical draws made continuous."""
 
-import tensorlab as torch
+from tensorlab._core.tensor import Size
 from tensorlab.distributions import constraints
 from tensorlab.distributions.categorical import Categorical
 from tensorlab.distributions.distribution import Distribution
 from tensorlab.distributions.transformed_distribution import TransformedDistribution
 from tensorlab.distributions.transforms import ExpTransform
 from tensorlab.distributions.utils import broadcast_all, clamp_probs
+from tensorlab.ops.creation import full_like
+from tensorlab.ops.random_factories import rand
 
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
@@ -40,7 +42,7 @@ class ExpRelaxedCategorical(Distribution):
 
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(ExpRelaxedCategorical, _instance)
-        batch_shape = torch.Size(batch_shape)
+        batch_shape = Size(batch_shape)
         new.temperature = self.temperature
         new._categorical = self._categorical.expand(batch_shape)
         super(ExpRelaxedCategorical, new).__init__(
@@ -63,7 +65,7 @@ class ExpRelaxedCategorical(Distribution):
 
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
-        u = clamp_probs(torch.rand(shape, dtype=self.logits.dtype, device=self.logits.device))
+        u = clamp_probs(rand(shape, dtype=self.logits.dtype, device=self.logits.device))
         gumbels = -((-(u.log())).log())
         scores = (self.logits + gumbels) / self.temperature
         return scores - scores.logsumexp(dim=-1, keepdim=True)
@@ -73,9 +75,9 @@ class ExpRelaxedCategorical(Distribution):
         if self._validate_args:
             self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
-        constant = torch.full_like(
-            self.temperature, float(k)
-        ).lgamma() - self.temperature.log().mul(-(k - 1))
+        constant = full_like(self.temperature, float(k)).lgamma() - self.temperature.log().mul(
+            -(k - 1)
+        )
         score = logits - value.mul(self.temperature)
         score = (score - score.logsumexp(dim=-1, keepdim=True)).sum(-1)
         return score + constant

@@ -3,12 +3,17 @@
 import math
 import numbers
 
-import tensorlab as torch
+from tensorlab._core.dtypes import finfo
+from tensorlab._tensor import Tensor
 from tensorlab.distributions import constraints
 from tensorlab.distributions.transform import Transform, _with_events
 from tensorlab.distributions.utils import _sum_rightmost, broadcast_all, lazy_property
-
-softplus = torch.nn.functional.softplus
+from tensorlab.nn.functional import softplus
+from tensorlab.ops.creation import full_like
+from tensorlab.ops.meshgrid import broadcast_shapes
+from tensorlab.ops.pointwise.bounds import clamp
+from tensorlab.ops.pointwise.elementary import sigmoid
+from tensorlab.ops.pointwise.hyperbolic import atanh
 
 
 class ExpTransform(Transform):
@@ -79,10 +84,10 @@ class PowerTransform(Transform):
         return (self.exponent * y / x).abs().log()
 
     def forward_shape(self, shape):
-        return torch.broadcast_shapes(shape, self.exponent.shape)
+        return broadcast_shapes(shape, self.exponent.shape)
 
     def inverse_shape(self, shape):
-        return torch.broadcast_shapes(shape, self.exponent.shape)
+        return broadcast_shapes(shape, self.exponent.shape)
 
 
 class SigmoidTransform(Transform):
@@ -100,11 +105,11 @@ class SigmoidTransform(Transform):
         return hash(type(self))
 
     def _call(self, x):
-        info = torch.finfo(x.dtype)
-        return torch.clamp(torch.sigmoid(x), min=info.tiny, max=1.0 - info.eps)
+        info = finfo(x.dtype)
+        return clamp(sigmoid(x), min=info.tiny, max=1.0 - info.eps)
 
     def _inverse(self, y):
-        info = torch.finfo(y.dtype)
+        info = finfo(y.dtype)
         y = y.clamp(min=info.tiny, max=1.0 - info.eps)
         return y.log() - (-y).log1p()
 
@@ -154,7 +159,7 @@ class TanhTransform(Transform):
         return x.tanh()
 
     def _inverse(self, y):
-        return torch.atanh(y)
+        return atanh(y)
 
     def log_abs_det_jacobian(self, x, y):
         # log(1 - tanh(x)**2), written so that it keeps its digits for large x
@@ -238,18 +243,18 @@ class AffineTransform(Transform):
     def log_abs_det_jacobian(self, x, y):
         shape, scale = x.shape, self.scale
         if isinstance(scale, numbers.Real):
-            result = torch.full_like(x, math.log(abs(scale)))
+            result = full_like(x, math.log(abs(scale)))
         else:
-            result = torch.abs(scale).log()
+            result = abs(scale).log()
         if self.event_dim:
             result = _sum_rightmost(
-                result.expand(torch.broadcast_shapes(shape, result.shape)), self.event_dim
+                result.expand(broadcast_shapes(shape, result.shape)), self.event_dim
             )
             shape = shape[: -self.event_dim]
-        return result.expand(torch.broadcast_shapes(shape, result.shape))
+        return result.expand(broadcast_shapes(shape, result.shape))
 
     def forward_shape(self, shape):
-        return torch.broadcast_shapes(
+        return broadcast_shapes(
             shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ())
         )
 
@@ -259,7 +264,7 @@ class AffineTransform(Transform):
 
 def _are_equal(a, b):
     equal = a == b
-    return bool(equal.all()) if isinstance(equal, torch.Tensor) else equal
+    return bool(equal.all()) if isinstance(equal, Tensor) else equal
 
 
 class CumulativeDistributionTransform(Transform):

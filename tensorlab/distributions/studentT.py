@@ -2,11 +2,14 @@
 
 import math
 
-import tensorlab as torch
+from tensorlab._core.tensor import Size
 from tensorlab.distributions import constraints
 from tensorlab.distributions.chi2 import Chi2
 from tensorlab.distributions.distribution import Distribution
 from tensorlab.distributions.utils import _standard_normal, are_numbers, broadcast_all
+from tensorlab.ops.pointwise.elementary import log1p
+from tensorlab.ops.pointwise.powers import rsqrt
+from tensorlab.ops.pointwise.special import digamma, lgamma
 
 __all__ = ["StudentT"]
 
@@ -40,7 +43,7 @@ class StudentT(Distribution):
     def __init__(self, df, loc=0.0, scale=1.0, validate_args=None):
         self.df, self.loc, self.scale = broadcast_all(df, loc, scale)
         self._chi2 = Chi2(self.df)
-        batch_shape = torch.Size() if are_numbers(df, loc, scale) else self.df.size()
+        batch_shape = Size() if are_numbers(df, loc, scale) else self.df.size()
         super().__init__(batch_shape, validate_args=validate_args)
 
     def expand(self, batch_shape, _instance=None):
@@ -66,7 +69,7 @@ class StudentT(Distribution):
         shape = self._extended_shape(sample_shape)
         x = _standard_normal(shape, dtype=self.df.dtype, device=self.df.device)
         z = self._chi2.rsample(sample_shape)
-        return self.loc + self.scale * (x * torch.rsqrt(z / self.df))
+        return self.loc + self.scale * (x * rsqrt(z / self.df))
 
     def log_prob(self, value):
         if self._validate_args:
@@ -76,13 +79,13 @@ class StudentT(Distribution):
             self.scale.log()
             + 0.5 * self.df.log()
             + 0.5 * math.log(math.pi)
-            + torch.lgamma(0.5 * self.df)
-            - torch.lgamma(0.5 * (self.df + 1.0))
+            + lgamma(0.5 * self.df)
+            - lgamma(0.5 * (self.df + 1.0))
         )
-        return -0.5 * (self.df + 1.0) * torch.log1p(y**2.0 / self.df) - normalizer
+        return -0.5 * (self.df + 1.0) * log1p(y**2.0 / self.df) - normalizer
 
     def entropy(self):
-        beta = torch.lgamma(0.5 * self.df) + math.lgamma(0.5) - torch.lgamma(0.5 * (self.df + 1))
+        beta = lgamma(0.5 * self.df) + math.lgamma(0.5) - lgamma(0.5 * (self.df + 1))
         half = 0.5 * (self.df + 1)
-        difference = torch.digamma(half) - torch.digamma(0.5 * self.df)
+        difference = digamma(half) - digamma(0.5 * self.df)
         return self.scale.log() + half * difference + 0.5 * self.df.log() + beta

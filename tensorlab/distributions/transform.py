@@ -4,9 +4,10 @@ import functools
 import operator
 import weakref
 
-import tensorlab as torch
+from tensorlab._core.tensor import Size
 from tensorlab.distributions import constraints
 from tensorlab.distributions.utils import _sum_rightmost, lazy_property
+from tensorlab.ops.creation import zeros_like
 
 
 class Transform:
@@ -260,7 +261,7 @@ class ComposeTransform(Transform):
 
     def log_abs_det_jacobian(self, x, y):
         if not self.parts:
-            return torch.zeros_like(x)
+            return zeros_like(x)
         steps = [x]
         for part in self.parts[:-1]:
             steps.append(part(steps[-1]))
@@ -387,7 +388,7 @@ class ReshapeTransform(Transform):
     bijective = True
 
     def __init__(self, in_shape, out_shape, cache_size=0):
-        self.in_shape, self.out_shape = torch.Size(in_shape), torch.Size(out_shape)
+        self.in_shape, self.out_shape = Size(in_shape), Size(out_shape)
         if self.in_shape.numel() != self.out_shape.numel():
             raise ValueError(
                 f"in_shape {tuple(in_shape)} and out_shape {tuple(out_shape)} have different numbers of elements"

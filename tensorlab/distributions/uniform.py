@@ -1,9 +1,12 @@
 """The uniform distribution."""
 
-import tensorlab as torch
+from tensorlab._core.tensor import Size
 from tensorlab.distributions import constraints
 from tensorlab.distributions.distribution import Distribution
 from tensorlab.distributions.utils import are_numbers, broadcast_all
+from tensorlab.ops.creation import full_like
+from tensorlab.ops.pointwise.elementary import log
+from tensorlab.ops.random_factories import rand
 
 __all__ = ["Uniform"]
 
@@ -35,7 +38,7 @@ class Uniform(Distribution):
 
     def __init__(self, low, high, validate_args=None):
         self.low, self.high = broadcast_all(low, high)
-        batch_shape = torch.Size() if are_numbers(low, high) else self.low.shape
+        batch_shape = Size() if are_numbers(low, high) else self.low.shape
         super().__init__(batch_shape, validate_args=validate_args)
 
     @property
@@ -44,7 +47,7 @@ class Uniform(Distribution):
 
     @property
     def mode(self):
-        return torch.full_like(self.high, float("nan"))
+        return full_like(self.high, float("nan"))
 
     @property
     def stddev(self):
@@ -60,15 +63,15 @@ class Uniform(Distribution):
 
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
-        rand = torch.rand(shape, dtype=self.low.dtype, device=self.low.device)
-        return self.low + rand * (self.high - self.low)
+        unit = rand(shape, dtype=self.low.dtype, device=self.low.device)
+        return self.low + unit * (self.high - self.low)
 
     def log_prob(self, value):
         if self._validate_args:
             self._validate_sample(value)
         above = self.low.le(value).type_as(self.low)
         below = self.high.gt(value).type_as(self.low)
-        return torch.log(above * below) - torch.log(self.high - self.low)
+        return log(above * below) - log(self.high - self.low)
 
     def cdf(self, value):
         if self._validate_args:
@@ -79,4 +82,4 @@ class Uniform(Distribution):
         return value * (self.high - self.low) + self.low
 
     def entropy(self):
-        return torch.log(self.high - self.low)
+        return log(self.high - self.low)

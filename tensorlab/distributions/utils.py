@@ -4,7 +4,15 @@ import functools
 import numbers
 from functools import update_wrapper
 
-import tensorlab as torch
+from tensorlab._core.dtypes import BY_NAME, finfo, get_default_dtype
+from tensorlab._core.interop.exchange import tensor
+from tensorlab._tensor import Tensor
+from tensorlab.autograd import enable_grad
+from tensorlab.ops.creation import empty
+from tensorlab.ops.meshgrid import broadcast_tensors
+from tensorlab.ops.pointwise.elementary import log, log1p, sigmoid
+from tensorlab.ops.softmax import softmax
+from tensorlab.ops.triangles import tril_indices
 
 __all__ = [
     "broadcast_all",
@@ -30,32 +38,32 @@ def broadcast_all(*values):
     """
     first = None
     for value in values:
-        if isinstance(value, torch.Tensor):
+        if isinstance(value, Tensor):
             first = value if first is None else first
         elif not isinstance(value, numbers.Number):
             raise ValueError(
                 f"a parameter of a distribution is a number or a tensor, not {type(value).__name__}: {value!r}"
             )
     if first is None:
-        dtype = torch.get_default_dtype()
-        return tuple([torch.tensor(value, dtype=dtype) for value in values])
-    if all(x is first or (isinstance(x, torch.Tensor) and x.shape == first.shape) for x in values):
+        dtype = get_default_dtype()
+        return tuple([tensor(value, dtype=dtype) for value in values])
+    if all(x is first or (isinstance(x, Tensor) and x.shape == first.shape) for x in values):
         return values
     tensors = [
         value
-        if isinstance(value, torch.Tensor)
-        else torch.tensor(value, dtype=first.dtype, device=first.device)
+        if isinstance(value, Tensor)
+        else tensor(value, dtype=first.dtype, device=first.device)
         for value in values
     ]
     if all(x.shape == first.shape for x in tensors):
         return tuple(tensors)
-    return torch.broadcast_tensors(*tensors)
+    return broadcast_tensors(*tensors)
 
 
 @functools.cache
 def tiny(dtype):
     """Return the smallest normal number of a dtype."""
-    return torch.finfo(dtype).tiny
+    return finfo(dtype).tiny
 
 
 def are_numbers(*values):
@@ -73,7 +81,7 @@ def check_one_of(distribution, probs, logits):
 
 
 def _standard_normal(shape, dtype, device):
-    return torch.empty(shape, dtype=dtype, device=device).normal_()
+    return empty(shape, dtype=dtype, device=device).normal_()
 
 
 def _sum_rightmost(value, dim):
@@ -85,12 +93,12 @@ def _sum_rightmost(value, dim):
 
 def logits_to_probs(logits, is_binary=False):
     """Return probabilities: the sigmoid of logits if `is_binary`, else their softmax over the last dimension."""
-    return torch.sigmoid(logits) if is_binary else torch.softmax(logits, -1)
+    return sigmoid(logits) if is_binary else softmax(logits, -1)
 
 
 def clamp_probs(probs):
     """Keep probabilities apart from 0 and 1 by the spacing of their dtype, so that logarithms stay finite."""
-    eps = torch.finfo(probs.dtype).eps
+    eps = finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
 
@@ -98,8 +106,8 @@ def probs_to_logits(probs, is_binary=False):
     """Return logits: log(p / (1 - p)) if `is_binary`, else log(p), which softmax turns back into p."""
     clamped = clamp_probs(probs)
     if is_binary:
-        return torch.log(clamped) - torch.log1p(-clamped)
-    return torch.log(clamped)
+        return log(clamped) - log1p(-clamped)
+    return log(clamped)
 
 
 class lazy_property:  # named as in PyTorch
@@ -112,7 +120,7 @@ class lazy_property:  # named as in PyTorch
     def __get__(self, instance, owner=None):
         if instance is None:
             return _LazyAndProperty(self.wrapped)
-        with torch.enable_grad():
+        with enable_grad():
             value = self.wrapped(instance)
         setattr(instance, self.wrapped.__name__, value)
         return value
@@ -135,7 +143,7 @@ def tril_matrix_to_vec(mat, diag=0):
     n = mat.shape[-1]
     if not -n <= diag < n:
         raise ValueError(f"diag ({diag}) must be from -{n} to {n - 1} for matrices of {n} columns")
-    rows, columns = torch.tril_indices(n, n, offset=diag)
+    rows, columns = tril_indices(n, n, offset=diag)
     return mat[..., rows, columns]
 
 
@@ -151,12 +159,12 @@ def vec_to_tril_matrix(vec, diag=0):
     n = (
         -(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * length + 4 * abs(diag) * (diag + 1)) ** 0.5
     ) / 2
-    if round(n) - n > torch.finfo(torch.float32).eps or abs(round(n) - n) > 1e-6:
+    if round(n) - n > finfo(BY_NAME["float32"]).eps or abs(round(n) - n) > 1e-6:
         raise ValueError(
             f"{length} numbers don't fill the lower triangle of a square matrix with diag={diag}"
         )
     n = round(n)
     mat = vec.new_zeros(vec.shape[:-1] + (n, n))
-    rows, columns = torch.tril_indices(n, n, offset=diag)
+    rows, columns = tril_indices(n, n, offset=diag)
     mat[..., rows, columns] = vec
     return mat

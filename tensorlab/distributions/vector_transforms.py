@@ -2,7 +2,7 @@
 
 import math
 
-import tensorlab as torch
+from tensorlab._core.dtypes import finfo
 from tensorlab.distributions import constraints
 from tensorlab.distributions.scalar_transforms import SigmoidTransform
 from tensorlab.distributions.transform import Transform
@@ -12,9 +12,13 @@ from tensorlab.distributions.utils import (
     tril_matrix_to_vec,
     vec_to_tril_matrix,
 )
-
-softplus = torch.nn.functional.softplus
-pad = torch.nn.functional.pad
+from tensorlab.linalg import cholesky
+from tensorlab.nn.functional import logsigmoid, pad, softplus
+from tensorlab.ops.joining import cat, stack
+from tensorlab.ops.pointwise.bounds import clamp
+from tensorlab.ops.pointwise.elementary import tanh
+from tensorlab.ops.ranges import eye
+from tensorlab.ops.scans import cumsum
 
 
 class CorrCholeskyTransform(Transform):
@@ -30,15 +34,15 @@ class CorrCholeskyTransform(Transform):
     bijective = True
 
     def _call(self, x):
-        x = torch.tanh(x)
-        eps = torch.finfo(x.dtype).eps
+        x = tanh(x)
+        eps = finfo(x.dtype).eps
         r = vec_to_tril_matrix(x.clamp(min=-1 + eps, max=1 - eps), diag=-1)
         left = (1 - r**2).sqrt().cumprod(-1)
-        r = r + torch.eye(r.shape[-1], dtype=r.dtype, device=r.device)
+        r = r + eye(r.shape[-1], dtype=r.dtype, device=r.device)
         return r * pad(left[..., :-1], [1, 0], value=1)
 
     def _inverse(self, y):
-        left = pad((1 - torch.cumsum(y * y, dim=-1))[..., :-1], [1, 0], value=1)
+        left = pad((1 - cumsum(y * y, dim=-1))[..., :-1], [1, 0], value=1)
         t = tril_matrix_to_vec(y, diag=-1) / tril_matrix_to_vec(left, diag=-1).sqrt()
         return (t.log1p() - t.neg().log1p()) / 2  # atanh
 
@@ -119,13 +123,13 @@ class StickBreakingTransform(Transform):
     def _inverse(self, y):
         cropped = y[..., :-1]
         offset = y.shape[-1] - cropped.new_ones(cropped.shape[-1]).cumsum(-1)
-        left = torch.clamp(1 - cropped.cumsum(-1), min=torch.finfo(y.dtype).tiny)
+        left = clamp(1 - cropped.cumsum(-1), min=finfo(y.dtype).tiny)
         return cropped.log() - left.log() + offset.log()
 
     def log_abs_det_jacobian(self, x, y):
         offset = x.shape[-1] + 1 - x.new_ones(x.shape[-1]).cumsum(-1)
         x = x - offset.log()
-        return (-x + torch.nn.functional.logsigmoid(x) + y[..., :-1].log()).sum(-1)
+        return (-x + logsigmoid(x) + y[..., :-1].log()).sum(-1)
 
     def forward_shape(self, shape):
         if len(shape) < 1:
@@ -174,7 +178,7 @@ class PositiveDefiniteTransform(Transform):
         return x @ x.mT
 
     def _inverse(self, y):
-        return LowerCholeskyTransform().inv(torch.linalg.cholesky(y))
+        return LowerCholeskyTransform().inv(cholesky(y))
 
 
 class CatTransform(Transform):
@@ -223,12 +227,12 @@ class CatTransform(Transform):
         return x.split(self.lengths, self.dim)
 
     def _call(self, x):
-        return torch.cat(
+        return cat(
             [t(p) for t, p in zip(self.transforms, self._parts(x), strict=True)], dim=self.dim
         )
 
     def _inverse(self, y):
-        return torch.cat(
+        return cat(
             [t.inv(p) for t, p in zip(self.transforms, self._parts(y), strict=True)], dim=self.dim
         )
 
@@ -239,7 +243,7 @@ class CatTransform(Transform):
             terms.append(_sum_rightmost(term, self.event_dim - t.event_dim))
         dim = self.dim - x.dim() if self.dim >= 0 else self.dim
         dim += self.event_dim
-        return torch.cat(terms, dim=dim) if dim < 0 else sum(terms)
+        return cat(terms, dim=dim) if dim < 0 else sum(terms)
 
     @property
     def bijective(self):
@@ -290,18 +294,18 @@ class StackTransform(Transform):
         return x.unbind(self.dim)
 
     def _call(self, x):
-        return torch.stack(
+        return stack(
             [t(s) for s, t in zip(self._slices(x), self.transforms, strict=True)], dim=self.dim
         )
 
     def _inverse(self, y):
-        return torch.stack(
+        return stack(
             [t.inv(s) for s, t in zip(self._slices(y), self.transforms, strict=True)], dim=self.dim
         )
 
     def log_abs_det_jacobian(self, x, y):
         slices = zip(self.transforms, self._slices(x), self._slices(y), strict=True)
-        return torch.stack([t.log_abs_det_jacobian(xs, ys) for t, xs, ys in slices], dim=self.dim)
+        return stack([t.log_abs_det_jacobian(xs, ys) for t, xs, ys in slices], dim=self.dim)
 
     @property
     def bijective(self):

@@ -1,11 +1,13 @@
 """The Weibull distribution."""
 
-import tensorlab as torch
 from tensorlab.distributions import constraints
 from tensorlab.distributions.exponential import Exponential
 from tensorlab.distributions.transformed_distribution import TransformedDistribution
 from tensorlab.distributions.transforms import AffineTransform, PowerTransform
 from tensorlab.distributions.utils import broadcast_all, euler_constant
+from tensorlab.ops.creation import ones_like
+from tensorlab.ops.pointwise.elementary import exp, log
+from tensorlab.ops.pointwise.special import lgamma
 
 __all__ = ["Weibull"]
 
@@ -32,7 +34,7 @@ class Weibull(TransformedDistribution):
     def __init__(self, scale, concentration, validate_args=None):
         self.scale, self.concentration = broadcast_all(scale, concentration)
         self.concentration_reciprocal = self.concentration.reciprocal()
-        base_dist = Exponential(torch.ones_like(self.scale), validate_args=validate_args)
+        base_dist = Exponential(ones_like(self.scale), validate_args=validate_args)
         transforms = [
             PowerTransform(exponent=self.concentration_reciprocal),
             AffineTransform(loc=0, scale=self.scale),
@@ -57,7 +59,7 @@ class Weibull(TransformedDistribution):
 
     @property
     def mean(self):
-        return self.scale * torch.exp(torch.lgamma(1 + self.concentration_reciprocal))
+        return self.scale * exp(lgamma(1 + self.concentration_reciprocal))
 
     @property
     def mode(self):
@@ -67,10 +69,8 @@ class Weibull(TransformedDistribution):
     @property
     def variance(self):
         k = self.concentration_reciprocal
-        return self.scale.pow(2) * (
-            torch.exp(torch.lgamma(1 + 2 * k)) - torch.exp(2 * torch.lgamma(1 + k))
-        )
+        return self.scale.pow(2) * (exp(lgamma(1 + 2 * k)) - exp(2 * lgamma(1 + k)))
 
     def entropy(self):
         k = self.concentration_reciprocal
-        return euler_constant * (1 - k) + torch.log(self.scale * k) + 1
+        return euler_constant * (1 - k) + log(self.scale * k) + 1

@@ -4,24 +4,35 @@ import math
 import numbers
 import warnings
 
-import tensorlab as torch
+from tensorlab._core.dtypes import finfo
+from tensorlab._core.interop.exchange import tensor
+from tensorlab._core.tensor import Size
 from tensorlab.distributions import constraints
 from tensorlab.distributions.chi2 import Chi2
 from tensorlab.distributions.exp_family import ExponentialFamily
 from tensorlab.distributions.multivariate_normal import factor_of, one_matrix
 from tensorlab.distributions.utils import lazy_property
+from tensorlab.linalg import slogdet
+from tensorlab.ops.linalg.cholesky import cholesky_inverse, cholesky_solve
+from tensorlab.ops.meshgrid import broadcast_shapes
+from tensorlab.ops.multivariate_gamma import mvlgamma
+from tensorlab.ops.pointwise.selection import where
+from tensorlab.ops.pointwise.special import digamma
+from tensorlab.ops.random_factories import randn
+from tensorlab.ops.ranges import arange
+from tensorlab.ops.triangles import tril_indices
 
 __all__ = ["Wishart"]
 
 
 def _digamma_sum(x, p):
     """Return the derivative of mvlgamma(x, p)."""
-    steps = torch.arange(p, dtype=x.dtype, device=x.device)
-    return torch.digamma(x.unsqueeze(-1) - 0.5 * steps).sum(-1)
+    steps = arange(p, dtype=x.dtype, device=x.device)
+    return digamma(x.unsqueeze(-1) - 0.5 * steps).sum(-1)
 
 
 def _clamp_above_eps(x):
-    return x.clamp(min=torch.finfo(x.dtype).eps)
+    return x.clamp(min=finfo(x.dtype).eps)
 
 
 class Wishart(ExponentialFamily):
@@ -67,8 +78,8 @@ class Wishart(ExponentialFamily):
         }
         name, matrix = one_matrix(self, matrices)
         if isinstance(df, numbers.Number):
-            df = torch.tensor(df, dtype=matrix.dtype, device=matrix.device)
-        batch_shape = torch.broadcast_shapes(df.shape, matrix.shape[:-2])
+            df = tensor(df, dtype=matrix.dtype, device=matrix.device)
+        batch_shape = broadcast_shapes(df.shape, matrix.shape[:-2])
         event_shape = matrix.shape[-2:]
         self.df = df.expand(batch_shape)
         if self.df.le(event_shape[-1] - 1).any():
@@ -87,12 +98,12 @@ class Wishart(ExponentialFamily):
 
     def _chi2(self):
         """The squares of the diagonal of Bartlett's factor."""
-        steps = torch.arange(self._event_shape[-1], dtype=self.df.dtype, device=self.df.device)
+        steps = arange(self._event_shape[-1], dtype=self.df.dtype, device=self.df.device)
         return Chi2(self.df.unsqueeze(-1) - steps.expand(self._batch_shape + (-1,)))
 
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(Wishart, _instance)
-        batch_shape = torch.Size(batch_shape)
+        batch_shape = Size(batch_shape)
         new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
         new.df = self.df.expand(batch_shape)
         for name in ("covariance_matrix", "scale_tril", "precision_matrix"):
@@ -117,7 +128,7 @@ class Wishart(ExponentialFamily):
     @lazy_property
     def precision_matrix(self):
         """The inverse of the covariance matrix."""
-        return torch.cholesky_inverse(self._unbroadcasted_scale_tril).expand(
+        return cholesky_inverse(self._unbroadcasted_scale_tril).expand(
             self._batch_shape + self._event_shape
         )
 
@@ -144,9 +155,9 @@ class Wishart(ExponentialFamily):
         noise = _clamp_above_eps(self._dist_chi2.rsample(sample_shape).sqrt()).diag_embed(
             dim1=-2, dim2=-1
         )
-        rows, columns = torch.tril_indices(p, p, offset=-1)
-        noise[..., rows, columns] = torch.randn(
-            torch.Size(sample_shape) + self._batch_shape + (p * (p - 1) // 2,),
+        rows, columns = tril_indices(p, p, offset=-1)
+        noise[..., rows, columns] = randn(
+            Size(sample_shape) + self._batch_shape + (p * (p - 1) // 2,),
             dtype=noise.dtype,
             device=noise.device,
         )
@@ -169,7 +180,7 @@ class Wishart(ExponentialFamily):
             if not is_singular.any():
                 break
             again = self._bartlett_sampling(sample_shape)
-            sample = torch.where(is_singular[..., None, None], again, sample)
+            sample = where(is_singular[..., None, None], again, sample)
         return sample
 
     def log_prob(self, value):
@@ -177,11 +188,11 @@ class Wishart(ExponentialFamily):
             self._validate_sample(value)
         nu, p = self.df, self._event_shape[-1]
         log_det = self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
-        solved = torch.cholesky_solve(value, self._unbroadcasted_scale_tril)
+        solved = cholesky_solve(value, self._unbroadcasted_scale_tril)
         return (
             -nu * (p * math.log(2) / 2 + log_det)
-            - torch.mvlgamma(nu / 2, p=p)
-            + (nu - p - 1) / 2 * torch.linalg.slogdet(value).logabsdet
+            - mvlgamma(nu / 2, p=p)
+            + (nu - p - 1) / 2 * slogdet(value).logabsdet
             - solved.diagonal(dim1=-2, dim2=-1).sum(dim=-1) / 2
         )
 
@@ -190,7 +201,7 @@ class Wishart(ExponentialFamily):
         log_det = self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
         return (
             (p + 1) * (p * math.log(2) / 2 + log_det)
-            + torch.mvlgamma(nu / 2, p=p)
+            + mvlgamma(nu / 2, p=p)
             - (nu - p - 1) / 2 * _digamma_sum(nu / 2, p=p)
             + nu * p / 2
         )
@@ -202,6 +213,4 @@ class Wishart(ExponentialFamily):
     def _log_normalizer(self, x, y):
         p = self._event_shape[-1]
         shape = y + (p + 1) / 2
-        return shape * (-torch.linalg.slogdet(-2 * x).logabsdet + math.log(2) * p) + torch.mvlgamma(
-            shape, p=p
-        )
+        return shape * (-slogdet(-2 * x).logabsdet + math.log(2) * p) + mvlgamma(shape, p=p)
