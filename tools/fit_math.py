@@ -182,10 +182,31 @@ def bessel_tail(order):
     return tail
 
 
+def lgamma_target(v):
+    """lgamma(2 + v) / v: the zero at 2 is a factor."""
+    return mp.loggamma(2 + v) / v
+
+
+def stirling_rest(y):
+    """x times what Stirling's formula lacks of lgamma(x), as a function of y = 1 / x**2."""
+    x = 1 / mp.sqrt(y)
+    return x * (mp.loggamma(x) - (x - mp.mpf(1) / 2) * (mp.log(x) - 1) - stirling_constant)
+
+
+def stirling_weight(y):
+    """How an error of that reaches lgamma(x)."""
+    x = 1 / mp.sqrt(y)
+    return 1 / (x * mp.loggamma(x))
+
+
 def relative(function):
     return lambda x: 1 / function(x)
 
 
+stirling_constant = mp.log(2 * mp.pi) / 2 - mp.mpf(1) / 2
+lgamma_fit = (limited(lgamma_target, 1 - mp.euler), relative(limited(lgamma_target, 1 - mp.euler)))
+stirling_fit = (limited(stirling_rest, mp.mpf(1) / 12), limited(stirling_weight, 0))
+stirling_high = 1 / mp.mpf("6.25") ** 2
 erf_limit = 2 / mp.sqrt(mp.pi) - 1
 erf_target = limited(erf_root_target, erf_limit)
 FITS = {
@@ -217,6 +238,10 @@ FITS = {
     "erfinv, near": erfinv_fit(DOUBLE, "1.5", 0, "6.2501", 22, erfinv_near),
     "erfinv, far": erfinv_fit(DOUBLE, "3.25", "2.4999", "4.0001", 18),
     "erfinv, end": erfinv_fit(DOUBLE, 5, "3.9999", "6.01", 16),
+    "lgammaf": (FLOAT, *lgamma_fit, "-0.75", "0.25", 8),
+    "lgamma": (DOUBLE, *lgamma_fit, "-0.75", "0.25", 19),
+    "lgammaf, large": (FLOAT, *stirling_fit, 0, stirling_high, 1),
+    "lgamma, large": (DOUBLE, *stirling_fit, 0, stirling_high, 5),
     "i0f": (FLOAT, bessel_series(0), relative(bessel_series(0)), 0, 64, 9),
     "i1f": (FLOAT, bessel_series(1), relative(bessel_series(1)), 0, 64, 9),
     "i0f, tail": (FLOAT, bessel_tail(0), relative(bessel_tail(0)), "2e-4", "0.125", 6),

@@ -46,6 +46,7 @@ LIMITS = {
     "asin": (2.6, 2.2),
     "acos": (2.8, 2.3),
     "erfinv": (2.7, 3.6),
+    "lgamma": (6.1, 5.0),
 }
 
 
@@ -87,6 +88,8 @@ def special_values(dtype):
         "acos": [(1, 0), (-1, dtype(np.pi)), (0, dtype(np.pi / 2)), (-0.0, dtype(np.pi / 2)),
                  (NAN, NAN), (1.5, NAN), (-INF, NAN)],
         "erfinv": [(0, 0), (-0.0, -0.0), (NAN, NAN), (1, INF), (-1, -INF), (1.5, NAN), (-INF, NAN)],
+        "lgamma": [(0, INF), (-0.0, INF), (1, 0), (2, 0), (-1, INF), (INF, INF), (-INF, INF), (NAN, NAN),
+                   (np.finfo(dtype).max, INF), (tiny, dtype(-np.log(np.float64(tiny))))],
     }  # fmt: skip
 
 
@@ -139,6 +142,9 @@ def samples_of(name):
     if name in ("sin", "cos"):
         x += [rng.uniform(-(2**21), 2**21, 400), rng.integers(1, 2**19, 400) * (np.pi / 2)]
     x = np.concatenate(x)
+    if name == "lgamma":  # around its zeros, and how it grows on both sides
+        near = np.ldexp(rng.uniform(-1, 1, 600), -rng.integers(1, 50, 600))
+        return np.concatenate([np.abs(x), 1 + near, 2 + near, np.exp(rng.uniform(-700, 690, 600))])
     if name in ("log", "sqrt", "rsqrt"):
         return np.concatenate([np.abs(x), np.exp(rng.uniform(-740, 700, 400))])
     if name == "log1p":
@@ -168,6 +174,7 @@ def exact_values(mp):
         "softplus": lambda x: mp.log1p(mp.exp(x)),
         "rsqrt": lambda x: 1 / mp.sqrt(x),
         "exp2": lambda x: mp.mpf(2) ** x,
+        "lgamma": mp.loggamma,
         "erfinv": lambda x: exact_erfinv(mp, x),
     }
 

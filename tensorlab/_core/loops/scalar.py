@@ -154,12 +154,12 @@ def collect(text, known, found):
 # ---------------------------------------------------------------- what follows from it
 CHEAP = "at_least|at_most|clamp|softshrink|nan_to_num|is_huge_quotient"  # functions that only compare and select
 COSTLY = re.compile(
-    rf"tl_(exp|log|sig|sof|tan|erf|gel|sin|pow|ata|asi|aco|hyp)|\b(?!({CHEAP})#)[a-z_]+#"
+    rf"tl_(exp|log|sig|sof|tan|erf|gel|sin|pow|ata|asi|aco|hyp|lga)|\b(?!({CHEAP})#)[a-z_]+#"
     r"|\b(erfc|lgamma|atan2|hypot|fmod|log2|log10)\b"
 )
 LIBM = re.compile(
     r"\b(acos|asin|atan|atan2|cos|erfc|exp|exp2|fmod|frexp|hypot|lgamma|log|log10|log2|nextafter|pow|sin|tan"
-    r"|tl_cos|tl_power|tl_sin)f?\("
+    r"|tl_cos|tl_lgamma|tl_power|tl_sin)f?\("
 )
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 

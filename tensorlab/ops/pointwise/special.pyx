@@ -5,6 +5,7 @@ from tensorlab._core.tensor cimport TensorBase
 
 import math
 
+from tensorlab._core.loops.scalar import Guarded
 from tensorlab.ops.pointwise.common import inplace_function
 
 cdef extern from "special_loops.h":         # made from the expressions below: _core/loops/scalar.py
@@ -100,7 +101,9 @@ erfinv_ = inplace_function(ERFINV, erfinv)
 
 
 # ---------------------------------------------------------------- lgamma
-cdef Op LGAMMA = Op("lgamma(Tensor x) -> Tensor", dtype="floating", scalar="(T)lgamma(x)",
+cdef Op LGAMMA = Op("lgamma(Tensor x) -> Tensor", dtype="floating",
+                    scalar=Guarded("tl_lgamma_usual@(x)", unless="tl_log_is_special@(x)",
+                                   otherwise="tl_lgamma@(x)"),
                     grain=GRAIN)
 
 @LGAMMA.derivative("x")
