@@ -31,6 +31,7 @@ from tensorlab._core.random cimport draw, draw_word
 cdef extern from "tl_math.h" nogil:
     uint32_t tl_bits_of_float(float x)
     float tl_float_of_bits(uint32_t bits)
+    double tl_log1p(double x)
 
 cdef enum:
     CHUNK = 512                 # words drawn at a time: 2 KiB, which stay in the first-level cache
@@ -314,10 +315,19 @@ cdef void fill_bernoulli(number* out, ssize n, Generator generator, double p) no
 
 cdef void fill_exponential(real* out, ssize n, Generator generator, double rate) noexcept nogil:
     """The inverse of the distribution function 1 - exp(-rate x), at a uniform double."""
+    cdef double units[CHUNK]
     cdef double scale = -1.0 / rate
-    cdef ssize i
-    for i in range(n):
-        out[i] = <real>(scale * log1p(-draw_unit(generator)))
+    cdef ssize i, count
+    while n > 0:
+        count = min(n, <ssize>CHUNK)
+        fill_unit(units, count, generator)
+        for i in range(count):
+            if real is float:       # vectorised; what it may lack of the last bit of a double, a float can't show
+                out[i] = <float>(scale * tl_log1p(-units[i]))
+            else:
+                out[i] = scale * log1p(-units[i])
+        out += count
+        n -= count
 
 
 cdef void fill_cauchy(real* out, ssize n, Generator generator, double median,

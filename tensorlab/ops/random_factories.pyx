@@ -30,6 +30,9 @@ from tensorlab.ops.random cimport (
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
 from tensorlab.ops.meshgrid import broadcast_shapes
 
+cdef enum:
+    DRAWN_TOGETHER = 256        # numbers of multinomial: 2 KiB, which stay in the first-level cache
+
 
 # ---------------------------------------------------------------- factories
 cdef TensorBase random_result(object size, object dtype, object device, object generator, str where):
@@ -444,11 +447,31 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, la
 
 
 # ---------------------------------------------------------------- multinomial
+cdef void bisect(const double* cumulative, ssize n, const double* drawn, int64_t* below,
+                 ssize count) noexcept nogil:
+    """For each drawn number, how many of the n cumulated probabilities lie below it.
+
+    All are bisected together, so that the inner loop is SIMD code. At each step the answer is one of
+    `below` to `below + length`; the last probability is 1, and no number lies above it.
+    """
+    cdef ssize length = n, half, i
+    for i in range(count):
+        below[i] = 0
+    while length > 1:
+        half = length // 2
+        for i in range(count):
+            below[i] += half if cumulative[below[i] + half - 1] < drawn[i] else 0
+        length -= half
+    for i in range(count):
+        below[i] += 1 if cumulative[below[i]] < drawn[i] else 0
+
+
 cdef int sample_row(const double* probabilities, double* cumulative, ssize n, int64_t* out,
                     ssize samples, Generator generator, bint in_single) except -1:
-    """Where uniform numbers fall among the cumulated probabilities, by bisection."""
-    cdef double total = 0, drawn
-    cdef ssize i, low, high, middle
+    """Where uniform numbers fall among the cumulated probabilities."""
+    cdef double drawn[DRAWN_TOGETHER]
+    cdef double total = 0
+    cdef ssize i, count
     for i in range(n):
         total += probabilities[i]
         if in_single:
@@ -461,16 +484,12 @@ cdef int sample_row(const double* probabilities, double* cumulative, ssize n, in
         if in_single:
             cumulative[i] = <float>cumulative[i]
     cumulative[n - 1] = 1
-    for i in range(samples):
-        fill_uniform[double](&drawn, 1, generator, 0, 1)
-        low, high = 0, n
-        while low < high:
-            middle = low + (high - low) // 2
-            if cumulative[middle] < drawn:
-                low = middle + 1
-            else:
-                high = middle
-        out[i] = low
+    while samples > 0:
+        count = min(samples, <ssize>DRAWN_TOGETHER)
+        fill_uniform[double](drawn, count, generator, 0, 1)
+        bisect(cumulative, n, drawn, out, count)
+        out += count
+        samples -= count
     return 0
 
 
