@@ -131,7 +131,7 @@ cdef real draw_gamma(real alpha, Generator generator) noexcept nogil:
         return 0 if alpha == 0 else <real>NAN
     if isinf(alpha):
         return alpha
-    if alpha < 1:                       # of alpha + 1, with a factor: more proposals are accepted
+    if alpha < 1:               # of alpha + 1, with a factor: more proposals are accepted
         scale = pow(1 - draw_unit(generator), <real>1 / alpha)
         alpha += 1
     d = alpha - <real>one_third

@@ -1,6 +1,5 @@
 """The multinomial distribution."""
 
-from tensorlab._core.interop.exchange import tensor
 from tensorlab._core.tensor import Size
 from tensorlab.distributions import constraints
 from tensorlab.distributions.binomial import Binomial
@@ -93,8 +92,8 @@ class Multinomial(Distribution):
         return counts.type_as(self.probs)
 
     def entropy(self):
-        n = tensor(self.total_count)
         entropy = self._categorical.entropy()
+        n = entropy.new_tensor(self.total_count)
         values = self._binomial.enumerate_support(expand=False)[1:]
         weights = exp(self._binomial.log_prob(values))
         repeated = (weights * lgamma(values + 1)).sum([0, -1])

@@ -82,7 +82,9 @@ def test_properties(row, name):
 @pytest.mark.parametrize("name", METHODS)
 def test_methods(row, name):
     ours, theirs = both(row)
-    compare(result(getattr(ours, name)), result(getattr(theirs, name)), tolerance_of(row))
+    # PyTorch takes lgamma(total_count + 1) in single precision for the entropy of a Multinomial.
+    tolerance = max(tolerance_of(row), 1e-6 * (row[0] == "Multinomial"))
+    compare(result(getattr(ours, name)), result(getattr(theirs, name)), tolerance)
 
 
 @row

@@ -37,13 +37,17 @@ cdef inline double number_or_0(double x) noexcept nogil:
 cdef void standard_gamma_grad_loop(real* out, real* alpha, real* x, ssize n) noexcept nogil:
     cdef function_of_two lower = <function_of_two>address_of(&SCIPY_GAMMAINC)
     cdef function_of_two upper = <function_of_two>address_of(&SCIPY_GAMMAINCC)
-    cdef double a, y, h, difference
+    cdef double a, y, h, difference, log_density
     for i in range(n):
         a = alpha[i]
         y = x[i]
         h = step_for(a)
-        difference = lower(a + h, y, 0) - lower(a - h, y, 0) if y < a else upper(a - h, y, 0) - upper(a + h, y, 0)
-        out[i] = <real>number_or_0(-difference / (2 * h) * exp(y + lgamma(a) - (a - 1) * log(y)))
+        if y < a:               # F itself, or what it lacks of 1: the smaller has more digits
+            difference = lower(a + h, y, 0) - lower(a - h, y, 0)
+        else:
+            difference = upper(a - h, y, 0) - upper(a + h, y, 0)
+        log_density = (a - 1) * log(y) - y - lgamma(a)
+        out[i] = <real>number_or_0(-difference / (2 * h) * exp(-log_density))
 
 cdef Op STANDARD_GAMMA_GRAD = Op(
     "_standard_gamma_grad(Tensor x, Tensor output) -> Tensor", dtype="floating", grain=GRAIN)
