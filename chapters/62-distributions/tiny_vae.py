@@ -11,9 +11,15 @@ class VAE(nn.Module):
     def __init__(self, pixels=64, width=128, codes=8):
         super().__init__()
         self.encoder = nn.Sequential(
-            nn.Linear(pixels, width), nn.Tanh(), nn.Linear(width, 2 * codes)
+            nn.Linear(pixels, width),
+            nn.Tanh(),
+            nn.Linear(width, 2 * codes),
         )
-        self.decoder = nn.Sequential(nn.Linear(codes, width), nn.Tanh(), nn.Linear(width, pixels))
+        self.decoder = nn.Sequential(
+            nn.Linear(codes, width),
+            nn.Tanh(),
+            nn.Linear(width, pixels),
+        )
         self.prior = Independent(Normal(torch.zeros(codes), torch.ones(codes)), 1)
 
     def posterior(self, x):
