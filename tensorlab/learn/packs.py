@@ -3,7 +3,7 @@
 A pack is a folder of chapters, `60-my-course/exercises.py` beside what it imports, or a Python package that holds
 such folders. Three ways lead to it:
 
-    tensorlab check 60 --exercises FOLDER
+    tensorlab check 80 --exercises FOLDER
     TENSORLAB_EXERCISES=FOLDER             several, with ":" between them (";" on Windows)
     [project.entry-points."tensorlab.exercises"]
     my_course = "my_course"                a package that is installed
