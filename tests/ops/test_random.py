@@ -139,6 +139,7 @@ CALLS = {
     "multinomial replaces": lambda T: T.multinomial(
         T.tensor([[0.1, 0.2, 0.7], [1, 0, 1]]), 50, True
     ),
+    "multinomial in blocks": lambda T: T.multinomial(T.arange(66.0).reshape(2, 33), 600, True),
     "multinomial too many": lambda T: T.multinomial(T.tensor([0.1, 0.2, 0.7]), 4),
     "multinomial zeros": lambda T: T.multinomial(T.zeros(3), 1),
     "multinomial negative": lambda T: T.multinomial(T.tensor([-1.0, 0, 2]), 1),
