@@ -1,5 +1,6 @@
 """Random tensors: rand, randn, randint, randperm, their *_like forms, normal, multinomial."""
 from cpython.number cimport PyIndex_Check
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 
 from tensorlab._core.dispatch.dispatch cimport run_3, run_4, run_5, run_6, run_tuple
@@ -9,7 +10,7 @@ from tensorlab._core.dispatch.out_argument cimport CASTS, NO_PARTIAL_OVERLAP, st
 from tensorlab._core.distributions cimport fill_randperm, fill_uniform
 from tensorlab._core.dtypes cimport (
     FLOAT32, FLOAT64, FLOATING, INT64, INTEGRAL, NO_DTYPE, default_float, dtype_code,
-    dtype_object, is_in, kernel_dtype
+    dtype_object, is_double, is_in, kernel_dtype, real
 )
 from tensorlab._core.layout cimport MAX_NDIM, int_argument, read_sizes, ssize
 from tensorlab._core.loops.iterator cimport copy_into, plain_as, put_back
@@ -447,6 +448,37 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, la
 
 
 # ---------------------------------------------------------------- multinomial
+cdef bint are_probabilities(const real* x, ssize n) noexcept nogil:
+    """Are all numbers at least 0 and finite? Each is looked at, so that the loop is SIMD code."""
+    cdef bint found = True
+    cdef ssize i
+    for i in range(n):
+        found &= (x[i] >= 0) & (x[i] < INFINITY)
+    return found
+
+
+cdef ssize fewest_positive(const real* x, ssize rows, ssize n) noexcept nogil:
+    """How many numbers above 0 the row has that has the fewest."""
+    cdef ssize fewest = n, count, _row, j
+    for _row in range(rows):
+        count = 0
+        for j in range(n):
+            count += x[j] > 0
+        fewest = count if count < fewest else fewest
+        x += n
+    return fewest
+
+
+cdef int check_rows(const real* x, ssize rows, ssize n, ssize needed) except -1:
+    """Can `needed` different indices be drawn from each row? 0: one index, again and again."""
+    if not are_probabilities(x, rows * n):
+        raise ShapeError("multinomial: all probabilities must be at least 0 and finite")
+    if needed > 0 and fewest_positive(x, rows, n) < needed:
+        raise ShapeError(f"multinomial: {needed} samples without replacement need as many probabilities above 0 in each "
+                         f"row; draw fewer, or give replacement=True")
+    return 0
+
+
 cdef void bisect(const double* cumulative, ssize n, const double* drawn, int64_t* below,
                  ssize count) noexcept nogil:
     """For each drawn number, how many of the n cumulated probabilities lie below it.
@@ -531,19 +563,19 @@ def multinomial_infer(TensorBase x, num_samples, replacement, generator):
 @MULTINOMIAL.kernel
 def multinomial_kernel(TensorBase out, TensorBase x, num_samples, replacement, generator):
     cdef Generator source = generator_or_default(generator, "multinomial")
-    cdef TensorBase race
-    rows = (<object>x).detach()
-    if x.numel_ > 0 and not ((rows >= 0) & (rows < float("inf"))).all().item():
-        raise ShapeError("multinomial: all probabilities must be at least 0 and finite")
-    if replacement and num_samples > 1:
+    cdef TensorBase race, plain = plain_as(x, kernel_dtype(x.dtype_))
+    cdef bint draws_again = replacement and num_samples > 1
+    cdef ssize n = x.sizes[x.ndim_ - 1], needed = 0 if draws_again else num_samples
+    if is_double(plain.dtype_):
+        check_rows[double](<double*>memory_of(plain), x.numel_ // n, n, needed)
+    else:
+        check_rows[float](<float*>memory_of(plain), x.numel_ // n, n, needed)
+    if draws_again:
         sample_with_replacement(out, x, source)
         return
-    if x.numel_ > 0 and not ((rows > 0).sum(-1) >= num_samples).all().item():
-        raise ShapeError(f"multinomial: {num_samples} samples without replacement need as many probabilities above 0 in each "
-                         f"row; draw fewer, or give replacement=True")
     race = empty_like(x, x.dtype_)
     fill_tensor(race, EXPONENTIAL, source, 1, 0)
-    rows = rows / race
+    rows = (<object>x).detach() / race
     copy_into(out, rows.argmax(-1, keepdim=True) if num_samples == 1 else rows.topk(num_samples)[1])
 
 def multinomial(TensorBase input not None, num_samples, replacement=False, *, generator=None,
