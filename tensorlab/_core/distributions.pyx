@@ -322,7 +322,7 @@ cdef void fill_exponential(real* out, ssize n, Generator generator, double rate)
         count = min(n, <ssize>CHUNK)
         fill_unit(units, count, generator)
         for i in range(count):
-            if real is float:       # vectorised; what it may lack of the last bit of a double, a float can't show
+            if real is float:       # SIMD code; a float doesn't show the last bits of a double
                 out[i] = <float>(scale * tl_log1p(-units[i]))
             else:
                 out[i] = scale * log1p(-units[i])

@@ -26,7 +26,7 @@ class Constraint:
     _bounds: tuple = ()
 
     def check(self, value):
-        """Return a bool tensor of shape `sample_shape + batch_shape`: which events lie in the set."""
+        """Return which events lie in the set, bools of shape `sample_shape + batch_shape`."""
         raise NotImplementedError(f"{type(self).__name__} doesn't define check")
 
     def __repr__(self):
@@ -74,7 +74,7 @@ def is_dependent(constraint):
 
 
 class _DependentProperty(property, _Dependent):
-    """A property that is a constraint of an instance, and a dependent constraint of its class."""
+    """A constraint of an instance by a property, and a dependent constraint of its class."""
 
     def __init__(self, fn=None, *, is_discrete=NotImplemented, event_dim=NotImplemented):
         super().__init__(fn)
@@ -86,7 +86,7 @@ class _DependentProperty(property, _Dependent):
 
 
 class _IndependentConstraint(Constraint):
-    """A constraint whose last `reinterpreted_batch_ndims` batch dimensions belong to the event."""
+    """A constraint that takes the last `reinterpreted_batch_ndims` batch dimensions as events."""
 
     def __init__(self, base_constraint, reinterpreted_batch_ndims):
         if not isinstance(base_constraint, Constraint):
@@ -128,7 +128,7 @@ class _IndependentConstraint(Constraint):
 
 
 class MixtureSameFamilyConstraint(Constraint):
-    """The support of a mixture: that of its components, which have one more batch dimension, on the right.
+    """The support of a mixture: that of its components, whose batch has one more dimension.
 
     Parameters
     ----------
