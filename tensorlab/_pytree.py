@@ -171,7 +171,12 @@ KINDS: dict = {
         lambda items: (_numbered(items), items.maxlen),
     ),
 }
-KINDS.update({getattr(return_types, name): _sequence(getattr(return_types, name)) for name in return_types.__all__})
+KINDS.update(
+    {
+        getattr(return_types, name): _sequence(getattr(return_types, name))
+        for name in return_types.__all__
+    }
+)
 SUPPORTED_NODES = KINDS  # PyTorch's name
 
 

@@ -16,6 +16,7 @@ from tensorlab._core.dispatch.overloads import OpOverload
 from tensorlab._core.state.devices import device_names
 from tensorlab.errors import NoDataError
 from tensorlab.func.batching import batching
+from tensorlab.func.batching.program_rules import ProgramRule
 from tensorlab.library.definitions import NAME, Definition, caller_line, definition_of, split_name
 
 # What PyTorch's dispatch keys mean here.
@@ -266,11 +267,30 @@ def register_autograd(op, backward, /, *, setup_context=None, lib=None):
 
 
 def register_vmap(op, func=None, /, *, lib=None):
-    """Give an op its batching rule: function(info, in_dims, *args) -> (result, out_dims). Usable
-    as a decorator.
+    """Give an op its batching rule, by which `vmap` calls it once for all examples of a batch.
+
+    Parameters
+    ----------
+    func : function(info, in_dims, *args) -> (result, out_dims), usable as a decorator. `info` has
+        `batch_size` and `randomness`; `in_dims` says for each argument in which dimension it has
+        the batch, or None; `out_dims` says so of the result
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.func import vmap
+    >>> from tensorlab.library import custom_op
+    >>> @custom_op("chapter::double", mutates_args=())
+    ... def double(x: tensorlab.Tensor) -> tensorlab.Tensor:
+    ...     return x * 2
+    >>> @register_vmap("chapter::double")
+    ... def rule(info, in_dims, x):
+    ...     return double(x), in_dims[0]
+    >>> vmap(double)(tensorlab.ones(2, 3)).shape
+    tensorlab.Size([2, 3])
     """
     definition = definition_of(op, "register_vmap")
-    return _decorator(lambda function: batching.give(definition.name, function), func)
+    return _decorator(lambda function: batching.give(definition.name, ProgramRule(function)), func)
 
 
 def register_autocast(op, device_type, cast_inputs, /, *, lib=None):

@@ -40,7 +40,8 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
         var = full_like(input, var)
     if without_boxes(var < 0).any():
         raise ValueError(
-            f"gaussian_nll_loss: var has negative entries, the least is {without_boxes(var).min().item()}; expected variances"
+            f"gaussian_nll_loss: var has negative entries, the least is "
+            f"{without_boxes(var).min().item()}; expected variances"
         )
     var = fitting(input, var)
     limited = var.clone()

@@ -40,7 +40,9 @@ def wanted_ranks(x, q, where):
     if q.ndim > 1:
         raise ShapeError(f"{where}: q must be a number or one row, not of shape {tuple(q.shape)}")
     if not q.is_meta and not bool(without_boxes((q >= 0) & (q <= 1)).all()):
-        raise RuntimeError(f"{where}: q must be between 0 and 1, but it is {without_boxes(q).tolist()}")
+        raise RuntimeError(
+            f"{where}: q must be between 0 and 1, but it is {without_boxes(q).tolist()}"
+        )
     return q.to(x.device)
 
 

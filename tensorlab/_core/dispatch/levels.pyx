@@ -232,6 +232,17 @@ def box_of(x):
     return None
 
 
+def has_batch(x):
+    """Does a box stand for the values of several examples?"""
+    cdef Box box
+    while isinstance(x, TensorBase) and (<TensorBase>x).keys & BOXED:
+        box = <Box>(<TensorBase>x).box
+        if box.level.kind == BATCHES:
+            return True
+        x = box.value
+    return False
+
+
 def without_boxes(x):
     """What a box stands for in the end, with all batches: for a check that every example must pass."""
     while isinstance(x, TensorBase) and (<TensorBase>x).keys & BOXED:
@@ -317,7 +328,7 @@ cdef object run_level(Level level, Op op, PyObject** arguments, int n):
                                f"example must not leave the function, as by a list from outside. Return it instead")
         return run_with_values(level, op, arguments, n)
     if (op.writes and box_at(<object>arguments[0], level) is None and not level.allows_capture
-            and not (op.draws and level.randomness == "same")):         # whose numbers are the same for all, too
+            and not (op.draws and level.randomness != "different")):    # whose numbers are the same for all, too
         if level.kind == BATCHES or (op.functional is not None and op.functional.derivative_count > 0
                                      and has_derivative(level, arguments, n)):
             refuse_captured(level, op)

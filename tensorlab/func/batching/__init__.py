@@ -1,6 +1,6 @@
-"""Batching rules: see `rules.py` for what one is; the others have the rules of families of ops."""
+"""Batching rules: `rules.py` says what one is; the others have those of families of ops."""
 
-from tensorlab.func.batching import (  # noqa: F401
+from tensorlab.func.batching import (
     convolutions,
     dims,
     elements,

@@ -16,7 +16,9 @@ def whole(x, has_batch, size):
 def lengthened(x, has_batch, ndim):
     """A batch with dimensions of size 1 behind it, so that an example has `ndim` of them."""
     missing = ndim - ndim_of(x, has_batch)
-    return x.reshape(x.shape[0], *[1] * missing, *x.shape[1:]) if has_batch and missing > 0 else x
+    if not has_batch or missing <= 0:
+        return x
+    return x.reshape(x.shape[0], *[1] * missing, *x.shape[1:])
 
 
 def all_whole(arguments, batched, size):
@@ -28,14 +30,16 @@ def all_whole(arguments, batched, size):
 
 
 def fold(x, dim=0):
-    """The batch and a dimension of the example as one: (size, n, ...) becomes (size * n, ...)."""
+    """The batch and a dimension of the example as one: (size, n, ...) -> (size * n, ...)."""
     if dim:
         x = x.movedim(dim + 1, 1)
     return x.flatten(0, 1)
 
 
 def unfold(x, size, dim=0):
-    """The other way round: (size * n, ...) becomes (size, n, ...), with n in the place of `dim`."""
+    """The other way round: (size * n, ...) becomes (size, n, ...), with n in the place of
+    `dim`.
+    """
     x = x.reshape(size, x.shape[0] // size, *x.shape[1:])
     return x.movedim(1, dim + 1) if dim else x
 

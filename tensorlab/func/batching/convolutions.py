@@ -1,25 +1,33 @@
-"""Batching rules of convolutions: the batch becomes a part of the images, of the channels, or of the groups.
+"""Batching rules of convolutions: the batch becomes a part of the images, of the channels, or
+of the groups.
 
-    images of a batch, one bank of filters          more images                 (size * n, channels, ...)
-    one batch of images, banks of filters           more channels of the result     (size * out, ...)
-    both                                            groups that do not see each other
+    images of a batch, one bank of filters      more images                     (size * n, ...)
+    one batch of images, banks of filters       more channels of the result     (size * out, ...)
+    both                                        groups that do not see each other
 
-So it is with the two gradients of a convolution, each a convolution itself. In all three ops one of the tensors is the sum
-of products of the two others, and each pair of them shares one axis: x and out the images `n`, x and weight the channels `i`,
-weight and out the channels `o`, while groups go through all. Source: functorch's rules fold the same axes.
+So it is with the two gradients of a convolution, each a convolution itself. In all three ops
+one of the tensors is the sum of products of the two others, and each pair of them shares one
+axis: x and out the images `n`, x and weight the channels `i`, weight and out the channels `o`,
+while groups go through all. Source: functorch's rules fold the same axes.
 """
 
 from tensorlab.func.batching.alignment import along_channels
 from tensorlab.func.batching.rules import batching
 
-# Of each op: the axes of its two operands and of the result, of which the second is a group's: (n, group, i), (group, o, i)
-# and (n, group, o).
+# Of each op: the axes of its two operands and of the result, of which the second is a group's:
+# (n, group, i), (group, o, i) and (n, group, o).
 X, WEIGHT, OUT = ("n", "g", "i"), ("g", "o", "i"), ("n", "g", "o")
-AXES = {"conv": (X, WEIGHT, OUT), "conv_input": (OUT, WEIGHT, X), "conv_weight": (X, OUT, WEIGHT)}
+AXES = {
+    "conv": (X, WEIGHT, OUT),
+    "conv_input": (OUT, WEIGHT, X),
+    "conv_weight": (X, OUT, WEIGHT),
+}
 
 
 def convolution(op, size, batched, x, y, shape, groups, call):
-    """An op with the batch in one or both of its operands. `call` gets the operands, the shape of the result and the groups."""
+    """An op with the batch in one or both of its operands. `call` gets the operands, the shape
+    of the result and the groups.
+    """
     of_x, of_y, of_out = AXES[op.name]
     if batched[0] and batched[1]:
         axis = "g"
@@ -37,7 +45,9 @@ def convolution(op, size, batched, x, y, shape, groups, call):
 
 def _joined(x, axes, groups, axis):
     """An operand with the batch before one of its axes, in one dimension with it."""
-    split = x.unflatten(_second(axes) + 1, (groups, -1))  # (batch, the three axes in their order, ...)
+    split = x.unflatten(
+        _second(axes) + 1, (groups, -1)
+    )  # (batch, the three axes in their order, ...)
     at = axes.index(axis)
     split = split.movedim(0, at).flatten(at, at + 1)
     return split.flatten(*_group(axes))
@@ -76,7 +86,9 @@ def _dimension(axes, axis):
 
 @batching("conv")
 def conv(op, size, batched, x, weight, bias, shape, stride, padding, dilation, groups):
-    is_added = bias is not None and (batched[1] or batched[2])  # the channels aren't those of the folded result
+    is_added = bias is not None and (
+        batched[1] or batched[2]
+    )  # the channels aren't those of the folded result
 
     def call(x, weight, shape, groups):
         inside = None if is_added else bias
@@ -94,6 +106,12 @@ def conv(op, size, batched, x, weight, bias, shape, stride, padding, dilation, g
 @batching("conv_input", "conv_weight")
 def gradient(op, size, batched, x, y, shape, stride, padding, dilation, groups, channels_last):
     return convolution(
-        op, size, batched, x, y, shape, groups,
+        op,
+        size,
+        batched,
+        x,
+        y,
+        shape,
+        groups,
         lambda x, y, shape, groups: op(x, y, shape, stride, padding, dilation, groups, False),
     )

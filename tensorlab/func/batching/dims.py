@@ -2,8 +2,8 @@
 
     op(x, dim)   for each example   is   op(x, dim + 1)   for the batch
 
-Which arguments are such numbers is read from the op's schema, by their names. An op may take several
-tensors, all with these dimensions, and the shape of its result.
+Which arguments are such numbers is read from the op's schema, by their names. An op may take
+several tensors, all with these dimensions, and the shape of its result.
 """
 
 from tensorlab.errors import DimensionError
@@ -98,7 +98,7 @@ for _name in (
     batching.give(_name, along_dims)
 
 
-# ---------------------------------------------------------------- without a dimension: of all elements
+# ---------------------------------------------------------------- of all elements
 def flat(x):
     """The elements of each example in one dimension."""
     return x.flatten(1) if x.ndim > 1 else x.unsqueeze(1)
@@ -134,7 +134,7 @@ def trace(op, x):
     return x.diagonal().sum()
 
 
-# ---------------------------------------------------------------- what a view shows, and the rest
+# ---------------------------------------------------------------- a part, and the rest
 @batching("view_scatter")
 def view_scatter(op, size, batched, x, source, view, where):
     x, source = all_whole((x, source), batched[:2], size)

@@ -1,10 +1,12 @@
-"""Batching rules of ops that take each element, matrix or row by itself: the whole batch is one more such.
+"""Batching rules of ops that take each element, matrix or row by itself: the whole batch is one
+more such.
 
     op(x)   for each example   is   op(x)   for the batch
 
 What they need is that all operands have the batch, in the same place.
 """
 
+from tensorlab._core.tensor import TensorBase
 from tensorlab.func.batching.alignment import all_whole, lengthened, ndim_of, of_each, whole
 from tensorlab.func.batching.rules import Same, batching
 
@@ -32,15 +34,18 @@ def new(op, size, batched, x, sizes, *arguments):
 
 @batching("view_dtype")
 def view_dtype(op, size, batched, x, dtype):
-    """The last dimension grows or shrinks with the size of an element, so that there must be one besides the batch."""
+    """The last dimension grows or shrinks with the size of an element, so that there must be
+    one besides the batch.
+    """
     if x.ndim == 1 and dtype.itemsize != x.dtype.itemsize:
         raise RuntimeError(
-            f"vmap: view({dtype}) of a 0-d tensor of {x.dtype}, whose elements have another size, is not possible"
+            f"vmap: view({dtype}) of a 0-d tensor of {x.dtype}, whose elements have another size, is "
+            f"not possible"
         )
     return op(x, dtype)
 
 
-# ---------------------------------------------------------------- several of equal shapes, or broadcast
+# ---------------------------------------------------------------- several tensors
 @batching(
     *("attention", "attention_backward", "binary_cross_entropy"),
     *("linalg_householder_product", "ormqr", "geqrf"),
@@ -80,20 +85,35 @@ CORES = {
 
 
 @batching(
-    *("linalg_cholesky_ex", "linalg_eig", "linalg_inv_ex", "linalg_ldl_factor_ex", "linalg_ldl_solve"),
-    *("linalg_lu_factor_ex", "linalg_lu_solve", "linalg_pinv", "linalg_qr", "linalg_solve_triangular"),
+    *(
+        "linalg_cholesky_ex",
+        "linalg_eig",
+        "linalg_inv_ex",
+        "linalg_ldl_factor_ex",
+        "linalg_ldl_solve",
+    ),
+    *(
+        "linalg_lu_factor_ex",
+        "linalg_lu_solve",
+        "linalg_pinv",
+        "linalg_qr",
+        "linalg_solve_triangular",
+    ),
     *("_linalg_det", "_linalg_eigh", "_linalg_slogdet", "_linalg_svd"),
     *("cholesky_solve", "_cdist_forward", "lstsq_fit"),
     *("nuclear_norm", "polar_factor", "polar_factor_backward"),
 )
 def of_matrices(op, size, batched, *arguments):
-    """Operands may have batches of their own, which are broadcast together: the batch is to stand before all of them."""
-    tensors = all_whole(arguments, batched, size)
-    cores = CORES.get(op.name, (2,) * len(tensors))
-    given = [one for one in zip(tensors, cores) if hasattr(one[0], "ndim")]
-    longest = max(x.ndim - 1 - core for x, core in given)
-    aligned = [lengthened(x, True, longest + core) for x, core in given]
-    results = op(*aligned, *tensors[len(aligned) :])
+    """Operands may have batches of their own, which are broadcast together: the batch is to
+    stand before all of them.
+    """
+    arguments = all_whole(arguments, batched, size)
+    tensors = [i for i, one in enumerate(arguments) if isinstance(one, TensorBase)]
+    cores = CORES.get(op.name, (2,) * len(arguments))
+    longest = max(arguments[i].ndim - 1 - cores[i] for i in tensors)
+    for i in tensors:
+        arguments[i] = lengthened(arguments[i], True, longest + cores[i])
+    results = op(*arguments)
     return of_each(results, lambda x: Same(x) if x.shape == (0,) else x)  # what was not asked for
 
 

@@ -1,11 +1,13 @@
 """Batching rules of indexing by tensors: x[i, j], and what writes there.
 
-If indices differ from example to example, the number of the example is one index more, the first:
+If indices differ from example to example, the number of the example is one index more, the
+first:
 
     x[i, j]   for each example   is   x[n, i, j],   n = 0, 1, ... in the first dimension
 
-The dimensions of indices stand where the first of them stood, or in front if kept dimensions lie between them (advanced.pyx).
-So they may stand elsewhere than in an example, and `Placed` brings them there.
+The dimensions of indices stand where the first of them stood, or in front if kept dimensions
+lie between them (advanced.pyx). So they may stand elsewhere than in an example, and `Placed`
+brings them there.
 
 Most ops that take an index along one dimension are made of these, for one example.
 """
@@ -19,8 +21,9 @@ from tensorlab.ops.meshgrid import broadcast_shapes
 def refuse_sizes_by_values(name):
     """Complain of a result whose shape depends on values of an example."""
     raise RuntimeError(
-        f"vmap: {name} makes a result whose shape depends on values, which may differ from example to example. Keep "
-        f"the shape, as by where(mask, x, 0), and sum with the mask as weights; or call it outside of vmap"
+        f"vmap: {name} makes a result whose shape depends on values, which may differ from "
+        f"example to example. Keep the shape, as by where(mask, x, 0), and sum with the mask as "
+        f"weights; or call it outside of vmap"
     )
 
 
@@ -61,7 +64,9 @@ class Placed:
         first = 0 if is_apart else given[0]  # of the dimensions of indices, in an example
         self.ndim = ndim - len(given) + self.count
         if any(batched):
-            number = REGISTRY["arange"](0, size, 1, None, next(x for x in indices if x is not None).device)
+            number = REGISTRY["arange"](
+                0, size, 1, None, next(x for x in indices if x is not None).device
+            )
             number = number.reshape(size, *[1] * self.count)
             aligned = [
                 x if x is None else lengthened(x, has_batch, self.count)
@@ -82,11 +87,21 @@ class Placed:
         return out if self.is_in_order() else out.permute(self.order)
 
     def from_example(self, x, has_batch):
-        """The other way round, for values that are to be written: they may have fewer dimensions."""
-        if not has_batch and x.ndim == 0 or self.is_in_order() and not has_batch:
+        """The other way round, for values that are to be written: they may have fewer
+        dimensions.
+        """
+        if (not has_batch and x.ndim == 0) or (self.is_in_order() and not has_batch):
             return x
-        x = lengthened(x, True, self.ndim) if has_batch else x.reshape(*[1] * (self.ndim + 1 - x.ndim), *x.shape)
-        return x if self.is_in_order() else x.permute([self.order.index(i) for i in range(len(self.order))])
+        x = (
+            lengthened(x, True, self.ndim)
+            if has_batch
+            else x.reshape(*[1] * (self.ndim + 1 - x.ndim), *x.shape)
+        )
+        return (
+            x
+            if self.is_in_order()
+            else x.permute([self.order.index(i) for i in range(len(self.order))])
+        )
 
     def is_in_order(self):
         return self.order == sorted(self.order)
@@ -103,7 +118,9 @@ def index(op, size, batched, x, indices):
 @batching("index_backward")
 def index_backward(op, size, batched, grad, indices, shape):
     placed = Placed(indices, batched[1], size, len(shape))
-    return op(placed.from_example(whole(grad, batched[0], size), True), placed.indices, [size, *shape])
+    return op(
+        placed.from_example(whole(grad, batched[0], size), True), placed.indices, [size, *shape]
+    )
 
 
 @batching("index_put", "index_put_")
@@ -121,7 +138,9 @@ def is_one_mask(indices):
 
 
 def put_by_mask(op, size, batched, x, indices, values):
-    """x[mask] = value: where a mask differs from example to example, a single value can be written."""
+    """x[mask] = value: where a mask differs from example to example, a single value can be
+    written.
+    """
     if values.numel() != (size if batched[2] else 1):
         refuse_sizes_by_values("x[mask] = values, with several values,")
     at = len(indices) - 1
@@ -184,7 +203,9 @@ def index_copy(op, x, dim, index, source):
 @of_vectors
 def index_fill(op, x, dim, index, value):
     value = value.to(x.dtype) if hasattr(value, "to") else x.new_full((), value)
-    return REGISTRY["index_put"](x, at(dim, index.where(index >= 0, index + x.shape[dim]), x), value, False)
+    return REGISTRY["index_put"](
+        x, at(dim, index.where(index >= 0, index + x.shape[dim]), x), value, False
+    )
 
 
 @in_parts("take")
@@ -232,4 +253,6 @@ def searchsorted(op, size, batched, sequence, values, out_int32, right, side, so
     sorter = sorter if sorter is None else whole(sorter, batched[5], size)
     if sequence.ndim > 2:
         return op(sequence, values, out_int32, right, side, sorter)
-    return op(sequence, values.reshape(size, -1), out_int32, right, side, sorter).reshape(values.shape)
+    return op(sequence, values.reshape(size, -1), out_int32, right, side, sorter).reshape(
+        values.shape
+    )

@@ -1,7 +1,8 @@
 """Batching rules of losses by class numbers: nll_loss, cross_entropy and their gradients.
 
-The targets of all examples are one long list, of which the ops return every single loss. Sums and means over those of one
-example are made here, and so are products with weights that differ from example to example.
+The targets of all examples are one long list, of which the ops return every single loss. Sums
+and means over those of one example are made here, and so are products with weights that differ
+from example to example.
 """
 
 from tensorlab.func.batching.alignment import fold, whole
@@ -24,7 +25,9 @@ def sums(x):
 
 
 def weights_of(target, weight, has_batch, ignore_index):
-    """The weight of each target, 0 of those that are ignored; target (size, ...), weight (classes,) or (size, classes)."""
+    """The weight of each target, 0 of those that are ignored; target (size, ...), weight
+    (classes,) or (size, classes).
+    """
     counted = target != ignore_index
     if weight is None:
         return counted
@@ -37,9 +40,7 @@ def loss(op, size, batched, x, target, weight, ignore_index, reduction, *options
     """nll_loss and cross_entropy, which besides returns what its gradient needs."""
     x, target = whole(x, batched[0], size), whole(target, batched[1], size)
     inside = None if batched[2] else weight
-    results = op(
-        as_one(x, target), as_one(target, target), inside, ignore_index, "none", *options
-    )
+    results = op(as_one(x, target), as_one(target, target), inside, ignore_index, "none", *options)
     losses, *probabilities = results if isinstance(results, tuple) else (results,)
     losses = losses.reshape(target.shape)
     if batched[2]:
@@ -76,15 +77,21 @@ def single_gradients(grad, target, weight, has_batch, ignore_index, reduction):
 
 
 @batching("cross_entropy_backward")
-def cross_entropy_backward(op, size, batched, grad, probabilities, target, weight, ignore_index, reduction):
+def cross_entropy_backward(
+    op, size, batched, grad, probabilities, target, weight, ignore_index, reduction
+):
     grad, probabilities, target = [
         whole(*one, size) for one in zip((grad, probabilities, target), batched[:3], strict=True)
     ]
     grad = single_gradients(grad, target, weight, batched[3], ignore_index, reduction)
     inside = None if batched[3] else weight
     out = op(
-        as_one(grad, target), as_one(probabilities, target), as_one(target, target),
-        inside, ignore_index, "none",
+        as_one(grad, target),
+        as_one(probabilities, target),
+        as_one(target, target),
+        inside,
+        ignore_index,
+        "none",
     )
     return out.reshape(probabilities.shape)
 

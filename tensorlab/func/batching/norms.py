@@ -1,17 +1,28 @@
-"""Batching rules of normalisation: over channels, whose number the batch multiplies, or over rows, of which there are more.
+"""Batching rules of normalisation: over channels, whose number the batch multiplies, or over
+rows, of which there are more.
 
-Statistics come as vectors, of all channels or rows. Those of a batch are cut into one vector for each example.
+Statistics come as vectors, of all channels or rows. Those of a batch are cut into one vector
+for each example.
 """
 
-from tensorlab.func.batching.alignment import along_channels, all_whole, fold, lengthened, unfold, whole
+from tensorlab.func.batching.alignment import (
+    all_whole,
+    along_channels,
+    fold,
+    lengthened,
+    unfold,
+    whole,
+)
 from tensorlab.func.batching.rules import Same, batching
 
 
-# ---------------------------------------------------------------- over channels: (n, channels, ...)
+# ---------------------------------------------------------------- over channels
 def channels_folded(op, size, batched, *arguments):
     """Each example has channels of its own."""
     tensors = [
-        one if one is None or isinstance(one, float) else _fold_channels(whole(one, is_batched, size))
+        one
+        if one is None or isinstance(one, float)
+        else _fold_channels(whole(one, is_batched, size))
         for one, is_batched in zip(arguments, batched, strict=True)
     ]
     results = op(*tensors)
@@ -53,7 +64,7 @@ def batch_norm_with(op, size, batched, x, *rest):
     return unfold(op(fold(x), *rest), size)
 
 
-# ---------------------------------------------------------------- over rows: (..., *normalized_shape)
+# ---------------------------------------------------------------- over rows
 @batching("layer_norm")
 def layer_norm(op, size, batched, x, shape, weight, bias, eps):
     x = whole(x, batched[0], size)

@@ -1,7 +1,7 @@
 """Batching rules of ops on images: pooling, and patches as columns.
 
-They take images with channels, or batches of those. A batch of the former is one of the latter; of a batch of batches, the
-two are folded into one dimension, and out again:
+They take images with channels, or batches of those. A batch of the former is one of the latter;
+of a batch of batches, the two are folded into one dimension, and out again:
 
     (size, channels, height, width)             as it is
     (size, n, channels, height, width)          (size * n, channels, height, width)
@@ -24,9 +24,13 @@ def of_images(op, size, batched, *arguments):
 
 
 def _axes(op, arguments):
-    """The number of axes of an image: that of the sizes of windows, or of the result."""
+    """The number of axes of an image: as the name says, or the sizes of the result."""
+    if op.name[-2:] in ("2d", "3d"):
+        return int(op.name[-2])
+    if op.name == "max_pool2d_with_indices_backward":
+        return 2
     named = zip(op.signature.parameters, arguments, strict=True)
-    return next(len(value) for one, value in named if one.type.word == "int" and one.type.is_list)
+    return next(len(value) for one, value in named if one.name == "sizes")
 
 
 for _name in (

@@ -4,8 +4,9 @@
     "different"     each example has its own: numbers for the whole batch are drawn at once
     "same"          all examples have the same: those of one example are drawn, and shown to all
 
-Fills and `rand_like` only ask for the shape of a tensor. Others are drawn from a distribution whose parameters are tensors: if
-these differ from example to example, no numbers could be the same.
+Fills and `rand_like` only ask for the shape of a tensor. Others are drawn from a distribution
+whose parameters are tensors: if these differ from example to example, no numbers could be the
+same.
 """
 
 from tensorlab.func.batching.alignment import all_whole, fold, lengthened, ndim_of, unfold
@@ -15,15 +16,17 @@ from tensorlab.func.batching.rules import Same, batching, together
 def refuse_unasked(op, level):
     if level.randomness == "error":
         raise RuntimeError(
-            f"vmap: called random operation {op.name} while in randomness error mode. Say whether each example gets "
-            f"its own numbers, vmap(..., randomness='different'), or all get the same, randomness='same'"
+            f"vmap: called random operation {op.name} while in randomness error mode. Say whether "
+            f"each example gets its own numbers, vmap(..., randomness='different'), or all get the "
+            f"same, randomness='same'"
         )
 
 
 def refuse_same(op):
     raise RuntimeError(
-        f"vmap: {op.name} draws from distributions whose parameters differ from example to example, so its numbers can't "
-        f"be the same for all, as randomness='same' says; use randomness='different'"
+        f"vmap: {op.name} draws from distributions whose parameters differ from example to "
+        f"example, so its numbers can't be the same for all, as randomness='same' says; use "
+        f"randomness='different'"
     )
 
 
@@ -65,7 +68,7 @@ def parametrised(op, level, batched, *arguments):
     """Numbers of distributions, one for each element, or for each row."""
     refuse_unasked(op, level)
     if level.randomness == "same":
-        if any(batched) and op.name != "bernoulli_tensor" or any(batched[1:]):
+        if (any(batched) and op.name != "bernoulli_tensor") or any(batched[1:]):
             refuse_same(op)
         return Same(op(arguments[0].select(0, 0) if batched[0] else arguments[0], *arguments[1:]))
     tensors = [one for one in zip(arguments, batched, strict=True) if hasattr(one[0], "ndim")]

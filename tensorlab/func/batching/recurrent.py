@@ -1,7 +1,8 @@
 """The batching rule of a recurrent layer: the sequences of all examples side by side.
 
-Sequences are packed step after step (ops/recurrent/layer.pyx). The rows of a step of all examples lie together, so that a
-row becomes `size` rows, one for each example, and a step has `size` times as many.
+Sequences are packed step after step (ops/recurrent/layer.pyx). The rows of a step of all
+examples lie together, so that a row becomes `size` rows, one for each example, and a step has
+`size` times as many.
 """
 
 from tensorlab.func.batching.alignment import whole

@@ -1,7 +1,7 @@
 """Batching rules: how an op computes for all examples of a batch at once.
 
-vmap shows each tensor of a batch without its first dimension (levels.pyx). A call with such tensors
-comes here, and a rule turns it into calls with the whole batch:
+vmap shows each tensor of a batch without its first dimension (levels.pyx). A call with such
+tensors comes here, and a rule turns it into calls with the whole batch:
 
     @batching("trace")
     def trace(op, size, batched, x):
@@ -9,10 +9,9 @@ comes here, and a rule turns it into calls with the whole batch:
 
 `op` is the op that was called, `size` the number of examples. `batched` has an item for each
 argument: whether its first dimension is the batch (for a list of tensors, a tuple of them). The
-arguments follow, tensors as they are inside of the boxes. (A rule of random numbers gets the level
-in the place of `size`.) The rule returns what the op returns,
-with the batch as the first dimension of each tensor, or `Same(result)` if that is the same for all
-examples.
+arguments follow, tensors as they are inside of the boxes. (A rule of random numbers gets the
+level in the place of `size`.) The rule returns what the op returns, with the batch as the first
+dimension of each tensor, or `Same(result)` if that is the same for all examples.
 
 A rule may also be written for one example, as calls of other ops. It gets the tensors in their
 boxes, and each of its calls comes here again:
@@ -21,9 +20,10 @@ boxes, and each of its calls comes here again:
     def take(op, x, index):
         return x.flatten()[index]
 
-Pointwise ops need no rule: levels.pyx lines their operands up. An op that is made of others anyway
-(`compose_function`) needs none either, nor does a form in place: what the rule computes is copied
-over its first argument. Any other op without a rule runs once for each example, and a warning says so.
+Pointwise ops need no rule: levels.pyx lines their operands up. An op that is made of others
+anyway (`compose_function`) needs none either, nor does a form in place: what the rule computes
+is copied over its first argument. Any other op without a rule runs once for each example, and a
+warning says so.
 """
 
 import warnings
@@ -34,17 +34,22 @@ from tensorlab._core.tensor import TensorBase
 
 
 class Rules(Facet):
-    """A facet whose rules may be given before their ops are declared, in modules that are loaded on demand."""
+    """A facet whose rules may be given before their ops are declared, in modules that are
+    loaded on demand.
+    """
 
     def __init__(self, name):
         super().__init__(name, lambda op: self.by_name.get(op.name))
         self.by_name = {}
 
     def give(self, name, value):
-        """Give an op its rule."""
-        if name in self.by_name:
+        """Give an op its rule, now or when it is declared."""
+        if name in REGISTRY:
+            super().give(name, value)
+        elif name in self.by_name:
             raise ValueError(f"Facet {self.name}: {name} has one already")
-        self.by_name[name] = value
+        else:
+            self.by_name[name] = value
 
 
 batching = Rules("batching")
@@ -62,6 +67,9 @@ class InParts:
 
     def __init__(self, function):
         self.function = function
+
+    def run(self, level, op, arguments):
+        return self.function(op, *arguments)
 
 
 def in_parts(*names):
@@ -87,10 +95,10 @@ def _call(level, op, arguments):
     """What an op returns, in boxes."""
     rule = batching.of(op) or _made_of_others(op) or one_by_one
     if isinstance(rule, InParts):
-        return rule.function(op, *arguments)
+        return rule.run(level, op, arguments)
     values = [values_at(one, level) for one in arguments]
     batched = tuple([is_batched(one, level) for one in arguments])
-    return _in_boxes(level, rule(op, level if op.draws else level.size, batched, *values))
+    return in_boxes(level, rule(op, level if op.draws else level.size, batched, *values))
 
 
 def _made_of_others(op):
@@ -116,18 +124,21 @@ def is_batched(argument, level):
     return found is not None and found.level is level
 
 
-def _in_boxes(level, results):
+def in_boxes(level, results):
+    """What a rule returned, as a program sees it."""
     if isinstance(results, TensorBase):
         return box(level, results)
     if isinstance(results, Same):
         return results.value
     if isinstance(results, (tuple, list)):
-        return type(results)([_in_boxes(level, one) for one in results])
+        return type(results)([in_boxes(level, one) for one in results])
     return results
 
 
 def _write(level, op, arguments):
-    """A call in place: of a view, which changes the layout, or of anything else, whose result is copied over it."""
+    """A call in place: of a view, which changes the layout, or of anything else, whose result
+    is copied over it.
+    """
     x = arguments[0]
     if batching.of(op) is not None or op.functional is None:
         _call(level, op, arguments)
@@ -149,7 +160,8 @@ def one_by_one(op, size, batched, *arguments):
     if op.name not in _warned:
         _warned.add(op.name)
         warnings.warn(
-            f"vmap: {op.name} has no batching rule, so it runs {size} times here, once for each example",
+            f"vmap: {op.name} has no batching rule, so it runs {size} times here, once for each "
+            f"example",
             stacklevel=2,
         )
     if size == 0:

@@ -3,8 +3,8 @@
     weight (size, rows, width)      (size * rows, width)
     indices (size, ...)             + rows * example
 
-The indices of a table that all examples share stay as they are. A row of padding has one number in the op: all examples take
-that of the first for it where its values don't matter.
+The indices of a table that all examples share stay as they are. A row of padding has one number
+in the op: all examples take that of the first for it where its values don't matter.
 """
 
 from tensorlab._core.dispatch.facets import REGISTRY
@@ -52,7 +52,9 @@ def of_bags(op, size, batched, *arguments):
     shares_table = "weight" in found and not batched[names.index("weight")]
     rows = found["rows"] if "rows" in found else found["weight"].shape[1]
     places = found["indices"].shape[1]
-    starts = places * REGISTRY["arange"](0, size, 1, found["offsets"].dtype, found["offsets"].device)
+    starts = places * REGISTRY["arange"](
+        0, size, 1, found["offsets"].dtype, found["offsets"].device
+    )
     for name in ("weight", "grad_out", "per_sample_weights"):
         if found.get(name) is not None:
             found[name] = fold(found[name])
@@ -85,7 +87,8 @@ def embedding_bag_largest(op, size, batched, weight, indices, offsets, padding_i
 def one_hot(op, size, batched, x, num_classes):
     if num_classes < 0:
         raise RuntimeError(
-            "vmap: one_hot without num_classes makes as many columns as the largest value says, which may differ from "
+            "vmap: one_hot without num_classes makes as many columns as the largest value says, "
+            "which may differ from "
             "example to example; give num_classes"
         )
     return op(x, num_classes)

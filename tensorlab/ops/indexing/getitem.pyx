@@ -175,7 +175,7 @@ cdef tuple without_tensors(tuple index):
     """The subscript that makes the view alone: tensors keep their dimensions, bools make one."""
     cdef list out = []
     for item in index:
-        if isinstance(item, bool) or (isinstance(item, TensorBase) and (<TensorBase>item).ndim_ == 0):
+        if isinstance(item, bool) or (isinstance(item, TensorBase) and item.ndim == 0 and item.dtype.itemsize == 1):
             out.append(None)
         elif isinstance(item, TensorBase):
             out.extend([slice(None)] * (item.ndim if not item.dtype.is_floating_point and item.dtype.itemsize == 1 else 1))

@@ -26,10 +26,11 @@ from tensorlab._core.dtypes cimport BOOL, INEXACT, INT16, INT64, INT8, NO_DTYPE,
 from tensorlab._core.graph.graph cimport ndim_of, should_record
 from tensorlab._core.interop.exchange cimport tensor_from, value_of
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor, memory_of
+from tensorlab._core.tensor cimport BOXED, TensorBase, alias_as, empty_tensor, memory_of
 
 import warnings
 
+from tensorlab._core.dispatch.levels import has_batch
 from tensorlab.errors import GradientError, IndexOutOfRange, ShapeError
 
 cdef extern from "Python.h":
@@ -142,7 +143,7 @@ cdef int warn_of_bytes() except -1:
 
 cdef tuple prepare(object index):
     """The items as a tuple in which everything is an int, a slice, None, Ellipsis, a bool or a tensor of at least one dimension
-    (or a 0-d mask)."""
+    (or a 0-d mask, or an int that differs from example to example)."""
     cdef list items
     cdef Py_ssize_t i
     cdef object item
@@ -166,7 +167,7 @@ cdef tuple prepare(object index):
         if is_in(x.dtype_, INEXACT) or (x.ndim_ > 0 and (x.dtype_ == INT8 or x.dtype_ == INT16)):
             raise IndexOutOfRange(f"index: a tensor of type {x.dtype} is no index; convert it to int64 (positions) or bool (a "
                                   f"mask)")
-        items[i] = x if x.ndim_ > 0 or is_mask(x) else value_of(x)
+        items[i] = x if x.ndim_ > 0 or is_mask(x) or (x.keys & BOXED and has_batch(x)) else value_of(x)
     return tuple(items)
 
 

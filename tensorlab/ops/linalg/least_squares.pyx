@@ -21,6 +21,7 @@ from tensorlab.ops.linalg.matrix_batches cimport (
 
 from tensorlab import return_types
 from tensorlab._core.dtypes import finfo
+from tensorlab._core.dispatch.levels import without_boxes
 from tensorlab.errors import LinAlgError, ShapeError
 from tensorlab.ops.dimensions import adjoint
 from tensorlab.ops.linalg.pseudo_inverse import pinv, pinv_derivative
@@ -213,7 +214,7 @@ def lstsq(TensorBase A not None, TensorBase B not None, rcond=None, *, driver=No
     rank = rank.long()
     solution = fitted[..., :n, :]
     residuals = singular_values.new_empty(0)
-    if m > n and driver != "gelsy" and (driver == "gels" or bool((rank == n).all().item())):
+    if m > n and driver != "gelsy" and (driver == "gels" or bool(without_boxes(rank == n).all().item())):
         left = matrices @ solution - right
         residuals = (left * left.conj()).real.sum(-2) if left.is_complex() else (left * left).sum(-2)
     if is_vector:

@@ -3,6 +3,7 @@
 import math
 
 from tensorlab._core.dispatch.autocast import in_float32
+from tensorlab._core.dispatch.levels import without_boxes
 from tensorlab.errors import ShapeError, UnsupportedDType
 from tensorlab.ops.pooling.average import avg_pool1d, avg_pool2d, avg_pool3d
 from tensorlab.ops.pooling.maximum import max_pool1d, max_pool2d, max_pool3d
@@ -156,14 +157,15 @@ def max_unpool(axes, input, indices, kernel_size, stride, padding, output_size):
     check_unpool(axes, input, indices, where)
     sizes = unpooled_sizes(input.shape[-axes:], kernels, strides, paddings, output_size, where)
     planes, count = input.shape[:-axes], math.prod(sizes)
+    if not indices.is_meta and indices.numel():
+        least, most = (int(one) for one in without_boxes(indices).aminmax())
+        if least < 0 or most >= count:
+            raise ShapeError(
+                f"{where}: found an invalid max index, {least if least < 0 else most}, for planes of "
+                f"{sizes}; the indices must be those that max pooling returned"
+            )
     zeros = input.new_zeros((*planes, count))
-    try:
-        flat = zeros.scatter(-1, indices.flatten(-axes), input.flatten(-axes))
-    except IndexError as error:
-        raise ShapeError(
-            f"{where}: found an invalid max index, for planes of {sizes}; the indices must be those that max pooling "
-            f"returned ({error})"
-        ) from error
+    flat = zeros.scatter(-1, indices.flatten(-axes), input.flatten(-axes))
     return flat.view(*planes, *sizes)
 
 
