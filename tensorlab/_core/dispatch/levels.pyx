@@ -416,6 +416,22 @@ cdef object values_of(object value, Level level):
     return value
 
 
+cdef object answers_of(object value, Level level):
+    """Is an argument a box of a level? For a list with tensors, a tuple of answers."""
+    if isinstance(value, TensorBase):
+        return box_at(value, level) is not None
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            if isinstance(item, (TensorBase, tuple, list)):
+                return tuple([answers_of(one, level) for one in value])
+    return False
+
+
+def opened(Level level not None, arguments):
+    """(values, answers) of the arguments of a call: without the boxes of a level, and which ones were boxes."""
+    return [values_of(one, level) for one in arguments], tuple([answers_of(one, level) for one in arguments])
+
+
 cdef object call(Op op, list arguments):
     """Call an op through the entry of all calls."""
     cdef PyObject* pointers[MAX_ARGUMENTS]

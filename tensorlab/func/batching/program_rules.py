@@ -9,9 +9,9 @@ results, one for all or one for each. Arguments by keyword only are given by key
 
 from typing import NamedTuple
 
+from tensorlab._core.dispatch.levels import opened
 from tensorlab._core.tensor import TensorBase
-from tensorlab._pytree import tree_map
-from tensorlab.func.batching.rules import InParts, Same, in_boxes, is_batched, values_at
+from tensorlab.func.batching.rules import InParts, Same, in_boxes
 
 
 class VmapInfo(NamedTuple):
@@ -25,22 +25,18 @@ class ProgramRule(InParts):
     """A rule of a program's op."""
 
     def run(self, level, op, arguments):
-        by_name = {
-            parameter.name: values_at(value, level)
-            for parameter, value in zip(op.signature.parameters, arguments, strict=True)
-            if parameter.is_keyword_only
-        }
-        positional = arguments[: len(arguments) - len(by_name)]
-        return run_rule(self.function, level, positional, by_name)
+        values, batched = opened(level, arguments)
+        names = [one.name for one in op.signature.parameters if one.is_keyword_only]
+        n = len(values) - len(names)
+        by_name = dict(zip(names, values[n:], strict=True))
+        return run_rule(self.function, level, values[:n], batched[:n], by_name)
 
 
-def run_rule(function, level, arguments, by_name=None):
-    """The results of such a rule, in boxes of a level."""
-    in_dims = tuple(
-        [tree_map(lambda found: 0 if found else None, _answers(one, level)) for one in arguments]
-    )
-    values = [values_at(one, level) for one in arguments]
-    returned = function(VmapInfo(level.size, level.randomness), in_dims, *values, **(by_name or {}))
+def run_rule(function, level, values, batched, by_name=None):
+    """The results of such a rule, in boxes of a level; values and answers are those of `opened`."""
+    in_dims = tuple([_in_dims(one) for one in batched])
+    info = VmapInfo(level.size, level.randomness)
+    returned = function(info, in_dims, *values, **(by_name or {}))
     if not isinstance(returned, tuple) or len(returned) != 2:
         raise RuntimeError(
             f"vmap: a batching rule must return (result, out_dims), not {type(returned).__name__}"
@@ -49,10 +45,11 @@ def run_rule(function, level, arguments, by_name=None):
     return in_boxes(level, _batch_first(results, out_dims))
 
 
-def _answers(argument, level):
-    """Is it batched? For a list, a list of answers."""
-    found = is_batched(argument, level)
-    return list(found) if isinstance(found, tuple) else found
+def _in_dims(answer):
+    """0 for what is batched; for a list, a list of them."""
+    if isinstance(answer, tuple):
+        return [_in_dims(one) for one in answer]
+    return 0 if answer else None
 
 
 def _batch_first(results, out_dims):

@@ -29,7 +29,7 @@ warning says so.
 import warnings
 
 from tensorlab._core.dispatch.facets import REGISTRY, Facet
-from tensorlab._core.dispatch.levels import box, box_of, fill_box, value_at
+from tensorlab._core.dispatch.levels import box, fill_box, opened, value_at
 from tensorlab._core.tensor import TensorBase
 
 
@@ -96,8 +96,7 @@ def _call(level, op, arguments):
     rule = batching.of(op) or _made_of_others(op) or one_by_one
     if isinstance(rule, InParts):
         return rule.run(level, op, arguments)
-    values = [values_at(one, level) for one in arguments]
-    batched = tuple([is_batched(one, level) for one in arguments])
+    values, batched = opened(level, arguments)
     return in_boxes(level, rule(op, level if op.draws else level.size, batched, *values))
 
 
@@ -105,23 +104,6 @@ def _made_of_others(op):
     if op.compose_function is None:
         return None
     return InParts(lambda op, *arguments: op.compose_function(*arguments))
-
-
-def values_at(argument, level):
-    """An argument without the boxes of a level."""
-    if isinstance(argument, TensorBase):
-        return value_at(argument, level)
-    if isinstance(argument, (tuple, list)):
-        return type(argument)([values_at(one, level) for one in argument])
-    return argument
-
-
-def is_batched(argument, level):
-    """Is it a box of this level? For a list, a tuple of answers."""
-    if isinstance(argument, (tuple, list)):
-        return tuple([is_batched(one, level) for one in argument])
-    found = box_of(argument)
-    return found is not None and found.level is level
 
 
 def in_boxes(level, results):
