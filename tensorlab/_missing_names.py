@@ -42,12 +42,6 @@ OPTIMIZERS = [
 PLANNED = [
     (
         "23-higher-order",
-        "take derivatives of derivatives with autograd.grad(create_graph=True)",
-        "",
-        "autograd.forward_ad",
-    ),
-    (
-        "23-higher-order",
         "write a loop, or dimensions that broadcast",
         "func",
         "rearrange",

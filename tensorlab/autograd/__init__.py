@@ -3,7 +3,7 @@
 from tensorlab._core.engine.backward import backward, grad
 from tensorlab._core.graph.saved import SavedTensor
 from tensorlab._on_demand import on_demand
-from tensorlab.autograd import graph
+from tensorlab.autograd import forward_ad, graph
 from tensorlab.autograd.anomaly_mode import (
     detect_anomaly,
     set_detect_anomaly,
@@ -28,6 +28,7 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "forward_ad",
     "functional",
     "grad",
     "gradcheck",

@@ -3,6 +3,7 @@
 import builtins
 
 from tensorlab.autograd.function import Function as Function
+from tensorlab.autograd import forward_ad as forward_ad
 from tensorlab.autograd import functional as functional
 from tensorlab.autograd import graph as graph
 from tensorlab.autograd import profiler as profiler
@@ -19,6 +20,7 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "forward_ad",
     "functional",
     "grad",
     "gradcheck",

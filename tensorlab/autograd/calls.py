@@ -28,6 +28,16 @@ def unpacked(tensors, is_tuple):
     return tensors if is_tuple else tensors[0]
 
 
+def check_scalar(where, is_tuple, outputs):
+    """Second derivatives come in matrices only for a function with one number as its result."""
+    if is_tuple:
+        raise GradientError(f"{where}: the function must return a single Tensor, not a tuple")
+    if outputs[0].numel() != 1:
+        raise GradientError(
+            f"{where}: the function must return a single element, not a Tensor of shape {tuple(outputs[0].shape)}"
+        )
+
+
 class Call:
     """A function called at inputs of its own, ready to be differentiated.
 
@@ -77,16 +87,7 @@ class Call:
         return tuple(self.own(one) for one in v)
 
     def check_scalar(self):
-        """Second derivatives come in matrices only for a function with one number as its result."""
-        if self.gives_tuple:
-            raise GradientError(
-                f"{self.where}: the function must return a single Tensor, not a tuple"
-            )
-        if self.outputs[0].numel() != 1:
-            raise GradientError(
-                f"{self.where}: the function must return a single element, not a Tensor of shape "
-                f"{tuple(self.outputs[0].shape)}"
-            )
+        check_scalar(self.where, self.gives_tuple, self.outputs)
 
     # ------------------------------------------------------------ passes
     def gradient(self):

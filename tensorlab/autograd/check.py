@@ -11,7 +11,7 @@ import warnings
 
 from tensorlab._core.random import Generator
 from tensorlab._tensor import Tensor
-from tensorlab.autograd import backward_rules
+from tensorlab.autograd import backward_rules, forward_rules
 from tensorlab.autograd.mismatch import is_close, mismatch
 from tensorlab.autograd.numerical import (
     FLOAT64,
@@ -23,6 +23,8 @@ from tensorlab.autograd.numerical import (
 )
 from tensorlab.errors import GradcheckError, MemoryLayoutError
 from tensorlab.ops.random_factories import rand
+
+BY_FORWARD_MODE = "computed with forward mode "
 
 
 class Check:
@@ -47,6 +49,9 @@ class Check:
         check_undefined_grad,
         check_grad_dtypes,
         check_batched_grad,
+        check_backward_ad,
+        check_forward_ad,
+        check_batched_forward_grad,
         fast_mode,
         masked,
     ):
@@ -56,7 +61,8 @@ class Check:
         self.eps, self.atol, self.rtol, self.nondet_tol = eps, atol, rtol, nondet_tol
         self.check_undefined_grad, self.check_grad_dtypes = check_undefined_grad, check_grad_dtypes
         self.check_batched_grad, self.fast_mode = check_batched_grad, fast_mode
-        self.masked = masked
+        self.check_backward_ad, self.check_forward_ad = check_backward_ad, check_forward_ad
+        self.check_batched_forward_grad, self.masked = check_batched_forward_grad, masked
         self.generator = Generator()  # of its own: the user's stream stays where it is
         self.leaves = self.checked_inputs()
         self.forward()
@@ -119,31 +125,54 @@ class Check:
     # ------------------------------------------------------------ the two modes
     def slow(self):
         """Compare all entries of all Jacobians."""
-        backward = [self.analytical(output) for _, output in self.outputs]
-        for leaf, (_, x) in enumerate(self.leaves):
+        backward = []
+        if self.check_backward_ad:
+            backward = [self.analytical(output) for _, output in self.outputs]
+        for leaf, (position, x) in enumerate(self.leaves):
             numerical = numerical_jacobian(self.evaluation(), x, self.eps)
-            for output, matrix in enumerate(numerical):
-                if not is_close(backward[output][leaf], matrix, self.atol, self.rtol).all().item():
-                    raise self.report(output, leaf, backward[output][leaf], matrix)
+            self.compare(leaf, [rows[leaf] for rows in backward], numerical)
+            if self.check_forward_ad:
+                self.compare(leaf, self.pushed(position), numerical, BY_FORWARD_MODE)
+
+    def compare(self, leaf, analytical, numerical, how=""):
+        """Raise at the first output whose Jacobians by a leaf differ; `how` says where the analytical ones are from."""
+        for output, (one, other) in enumerate(zip(analytical, numerical, strict=False)):
+            if not is_close(one, other, self.atol, self.rtol).all().item():
+                raise self.report(output, leaf, one, other, how)
+
+    def pushed(self, position):
+        return forward_rules.forward_jacobian(self.func, self.inputs, position, self.outputs)
 
     def fast(self):
         """Compare v J u for one random u of each input and one random v of each output, both of length 1."""
         along = [self.direction(x) for x in self.tensors]
         across = [self.direction(output) for _, output in self.outputs]
         backward = [
-            self.analytical(output, vector)
+            self.analytical(output, vector) if self.check_backward_ad else None
             for (_, output), vector in zip(self.outputs, across, strict=True)
         ]
-        for leaf, (_, x) in enumerate(self.leaves):
+        for leaf, (position, x) in enumerate(self.leaves):
             u = along[leaf]
-            for output, slope in enumerate(numerical_slope(self.evaluation(), x, u, self.eps)):
-                v = across[output]
-                numerical = v.double().reshape(-1).dot(slope.double())
-                analytical = backward[output][leaf].reshape(-1).dot(u.double().reshape(-1))
+            slopes = numerical_slope(self.evaluation(), x, u, self.eps)
+            pushed = [None] * len(slopes)
+            if self.check_forward_ad:
+                pushed = forward_rules.tangents(self.func, self.inputs, position, u, self.outputs)
+            for output, (slope, tangent) in enumerate(zip(slopes, pushed, strict=True)):
+                v = across[output].double().reshape(-1)
+                numerical = v.dot(slope.double())
                 # atol is meant for one entry: errors of atol in every entry add up to this.
                 atol = self.atol * u.sum().item() * v.sum().item()
-                if not is_close(analytical, numerical, atol, self.rtol).item():
-                    raise self.fast_report(output, leaf, analytical.item(), numerical.item())
+                ways = []
+                if self.check_backward_ad:
+                    rows = backward[output][leaf].reshape(-1)
+                    ways.append((rows.dot(u.double().reshape(-1)), ""))
+                if self.check_forward_ad:
+                    ways.append((v.dot(tangent.detach().double().reshape(-1)), BY_FORWARD_MODE))
+                for analytical, how in ways:
+                    if not is_close(analytical, numerical, atol, self.rtol).item():
+                        raise self.fast_report(
+                            output, leaf, analytical.item(), numerical.item(), how
+                        )
 
     def direction(self, x):
         """Random numbers of no sign, in the shape of x, of length 1."""
@@ -178,17 +207,17 @@ class Check:
                     )
 
     # ------------------------------------------------------------ reports
-    def heading(self, output, leaf):
+    def heading(self, output, leaf, how):
         position, _ = self.outputs[output]
         return (
-            f"{self.title}: Jacobian mismatch for {self.output_name(position)} with respect to "
+            f"{self.title}: Jacobian {how}mismatch for {self.output_name(position)} with respect to "
             f"{self.leaf_names[leaf]}"
         )
 
-    def report(self, output, leaf, analytical, numerical):
+    def report(self, output, leaf, analytical, numerical, how):
         position, tensor = self.outputs[output]
         return mismatch(
-            self.heading(output, leaf),
+            self.heading(output, leaf, how),
             (self.output_name(position), tensor),
             (self.leaf_names[leaf], self.tensors[leaf]),
             analytical,
@@ -197,18 +226,21 @@ class Check:
             self,
         )
 
-    def fast_report(self, output, leaf, analytical, numerical):
+    def fast_report(self, output, leaf, analytical, numerical, how):
         """Look for the entry in slow mode; where all are close, say that too."""
         position, tensor = self.outputs[output]
-        matrices, _ = backward_rules.analytical_jacobian(tensor, self.tensors)
+        if how:
+            whole = self.pushed(self.leaves[leaf][0])[output]
+        else:
+            whole = backward_rules.analytical_jacobian(tensor, self.tensors)[0][leaf]
         (slow,) = numerical_jacobian(self.evaluation([position]), self.tensors[leaf], self.eps)
         seen = f"fast mode, v J u:\n  numerical:  {numerical!r}\n  analytical: {analytical!r}"
-        if is_close(matrices[leaf], slow, self.atol, self.rtol).all().item():
+        if is_close(whole, slow, self.atol, self.rtol).all().item():
             return GradcheckError(
-                f"{self.heading(output, leaf)}\n{seen}\nEntry by entry the differences are small: "
+                f"{self.heading(output, leaf, how)}\n{seen}\nEntry by entry the differences are small: "
                 f"fast_mode=False might pass."
             )
-        report = self.report(output, leaf, matrices[leaf], slow)
+        report = self.report(output, leaf, whole, slow, how)
         return GradcheckError(f"{report}\n{seen}")
 
     # ------------------------------------------------------------ all of it
@@ -221,6 +253,19 @@ class Check:
             self.fast()
         else:
             self.slow()
+        if self.check_batched_forward_grad:
+            for name, (position, _) in zip(self.leaf_names, self.leaves, strict=True):
+                forward_rules.check_batched_tangents(
+                    self.func,
+                    self.inputs,
+                    position,
+                    self.outputs,
+                    self.generator,
+                    name,
+                    self.title,
+                )
+        if not self.check_backward_ad:
+            return
         outputs = [output for _, output in self.outputs]
         named = {"names": self.leaf_names, "what": self.title}
         if self.check_batched_grad:

@@ -1,10 +1,14 @@
 """Forward mode without a function: tensors that carry a tangent, for as long as a level lasts.
 
-A *dual* tensor is a tensor together with its tangent. What is computed from it inside of the level is dual as well, and
-its tangent is the Jacobian-vector product. `func.jvp` does the same for a function, and nests; here there is one level.
+A *dual* tensor is a tensor together with its tangent. What is computed from it inside of the
+level is dual as well, and
+its tangent is the Jacobian-vector product. `func.jvp` does the same for a function, and nests;
+here there is one level.
 
-The level is one of those in `_core/dispatch/levels.pyx`, and differs from that of jvp in two ways. A write of a dual tensor
-makes an ordinary one dual, as a program may hold that from before. And autograd records the dual tensors themselves, so that
+The level is one of those in `_core/dispatch/levels.pyx`, and differs from that of jvp in two
+ways. A write of a dual tensor
+makes an ordinary one dual, as a program may hold that from before. And autograd records the
+dual tensors themselves, so that
 gradients computed inside of the level have tangents, too.
 """
 
@@ -68,7 +72,8 @@ def enter_dual_level():
     """
     if _running() is not None:
         raise RuntimeError(
-            "enter_dual_level: Nested forward mode AD is not supported at the moment, and there is a level already; "
+            "enter_dual_level: Nested forward mode AD is not supported at the moment, and "
+            "there is a level already; "
             "use func.jvp, which nests"
         )
     enter_level("forward_ad", PUSHES, pushing, run_pushed, allows_capture=True)
@@ -94,7 +99,8 @@ def exit_dual_level(*, level=None):
         )
     if level not in (None, 0):
         raise RuntimeError(
-            f"exit_dual_level: Trying to exit a forward AD level that was not the last one that was created: level "
+            f"exit_dual_level: Trying to exit a forward AD level that was not the last one "
+            f"that was created: level "
             f"is {level}, and the one that was created is 0"
         )
     leave_level(running)
@@ -136,7 +142,8 @@ def make_dual(tensor, tangent, *, level=None):
 
     Returns
     -------
-    Tensor : it shares the memory of `tensor`. Backward goes through it to `tensor`, and through its tangent to `tangent`
+    Tensor : it shares the memory of `tensor`. Backward goes through it to `tensor`, and
+    through its tangent to `tangent`
 
     Raises
     ------
@@ -167,22 +174,27 @@ def make_dual(tensor, tangent, *, level=None):
             )
         if not (given.is_floating_point() or given.is_complex()):
             raise ValueError(
-                f"make_dual: Expected {what} to be floating point or complex, but got: {given.dtype}"
+                f"make_dual: Expected {what} to be floating point or complex, but got: "
+                f"{given.dtype}"
             )
     if _tangent_of(tensor, running) is not None:
         raise RuntimeError(
-            "make_dual: Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 "
+            "make_dual: Making a dual Tensor based on a Tensor that already has a forward "
+            "gradient at the same level 0 "
             "is not supported; unpack it first"
         )
     if _tangent_of(tangent, running) is not None:
         raise RuntimeError(
-            "make_dual: Setting a forward grad that itself has a forward gradient at the same level 0 is not supported; "
+            "make_dual: Setting a forward grad that itself has a forward gradient at the "
+            "same level 0 is not supported; "
             "use func.jvp for derivatives of derivatives"
         )
     if tensor.shape != tangent.shape:
         raise RuntimeError(
-            "make_dual: Trying to set a forward gradient that has a different size than that of the original Tensor: "
-            f"Tensor is of size {list(tensor.shape)} while the given forward gradient is of size {list(tangent.shape)}"
+            "make_dual: Trying to set a forward gradient that has a different size than that "
+            "of the original Tensor: "
+            f"Tensor is of size {list(tensor.shape)} while the given forward gradient is of "
+            f"size {list(tangent.shape)}"
         )
     value = _primal_of(tensor, running).view_as(tensor)
     dual = box(running, value, _primal_of(tangent, running))
@@ -200,7 +212,8 @@ def unpack_dual(tensor, *, level=None):
 
     Returns
     -------
-    UnpackedDualTensor : primal, a view of `tensor` without tangent, and tangent, which is None if `tensor` has none. Both are
+    UnpackedDualTensor : primal, a view of `tensor` without tangent, and tangent, which is None
+    if `tensor` has none. Both are
         what they are for autograd: gradients may go through either
 
     Examples

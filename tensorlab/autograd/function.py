@@ -4,9 +4,11 @@ import functools
 import inspect
 
 from tensorlab import _missing
+from tensorlab._core.dispatch.levels import levels
 from tensorlab._core.engine.function import FunctionNode, apply_function, delay_error
 from tensorlab._core.state.modes import is_grad_enabled
 from tensorlab._core.tensor import TensorBase
+from tensorlab.autograd import custom_calls
 from tensorlab.autograd.grad_mode import no_grad
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
@@ -18,6 +20,10 @@ class Function:
     """Base class of custom differentiable operations. Write `forward` and `backward` as static methods, call `apply`.
 
     `ctx` is the same object in both: save tensors with `ctx.save_for_backward`, anything else as its attributes.
+    Inside of the transforms of `func`, `setup_context` says what to save, and `forward` takes no
+    ctx. Forward mode calls `jvp`, with the tangents of the arguments. vmap calls `vmap`, or, with
+    `generate_vmap_rule = True`, all methods for one example.
+
     `backward` gets one gradient for each output and returns one for each argument of `forward` (None where there
     is none).
 
@@ -48,11 +54,13 @@ class Function:
 
     _node_class = FunctionNode
     _has_setup_context = False
+    _has_vmap = False
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         cls._node_class = type(cls.__name__ + "Backward", (FunctionNode,), {"_function": cls})
         cls._has_setup_context = cls.setup_context is not Function.setup_context
+        cls._has_vmap = cls.vmap is not Function.vmap
         if cls.vjp is not Function.vjp:
             if cls.backward not in (Function.backward, cls.vjp):
                 raise RuntimeError(
@@ -89,8 +97,27 @@ class Function:
 
     @staticmethod
     def jvp(ctx, *grad_inputs):
-        """Forward-mode derivatives, which tensorlab does not have."""
-        raise NotImplementedError("Function: forward-mode differentiation (jvp) is not supported")
+        """Turn the tangents of the arguments of `forward` into those of the outputs."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD: "
+            f"write jvp as a static method of {type(ctx)._function.__name__}"
+        )
+
+    @staticmethod
+    def vmap(info, in_dims, *args):
+        """Compute the outputs for a batch: for func.vmap.
+
+        `info` has `batch_size` and `randomness`; `in_dims` says which dimension of each argument
+        is the batch, None for an argument that is the same for all. It returns the outputs, and in
+        the same form their dimensions of the batch.
+        """
+        raise NotImplementedError("Function: write vmap as a static method of your class")
+
+    @staticmethod
+    def _with_methods(name, *methods):
+        """A Function of these methods."""
+        attributes = {one.__name__: staticmethod(one) for one in methods}
+        return type(name, (Function,), attributes | {"generate_vmap_rule": True})
 
     @classmethod
     def apply(cls, *args, **kwargs):
@@ -100,9 +127,16 @@ class Function:
         are left out have their defaults.
         """
         if cls._has_setup_context:
-            return apply_function(cls, cls._bind(args, kwargs), None)
+            args = cls._bind(args, kwargs)
+            return (
+                custom_calls.call(cls, args)
+                if levels()
+                else apply_function(cls, args, None)
+            )
         if kwargs:
             args, kwargs = cls._in_place(args, kwargs)
+        if levels() and not kwargs:
+            return custom_calls.call(cls, args)
         return apply_function(cls, args, kwargs)
 
     @classmethod

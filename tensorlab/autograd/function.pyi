@@ -2,7 +2,7 @@
 
 import builtins
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 from typing_extensions import TypeVar
 from tensorlab.autograd.graph import Node
@@ -47,6 +47,8 @@ class Function:
     generate_vmap_rule: builtins.bool
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any: ...
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any: ...
 
 class FunctionCtx(Node):
     saved_tensors: tuple[Tensor, ...]
@@ -57,5 +59,8 @@ class FunctionCtx(Node):
     def set_materialize_grads(self, value: builtins.bool) -> None: ...
     def __getattr__(self, name: str) -> Any: ...
     def __setattr__(self, name: str, value: Any) -> None: ...
+    @property
+    def materializes(self) -> Any: ...
+    def save_for_forward(self, *tensors: Tensor | Sequence[Tensor]) -> Any: ...
 
 class InplaceFunction(Function): ...

@@ -13,12 +13,16 @@ a result would be zero because there is no dependence at all.  A function that g
 tuple for a tuple.
 """
 
+from tensorlab._core.engine.backward import grad
 from tensorlab._core.state.modes import is_grad_enabled
-from tensorlab.autograd.calls import Call, as_tensors, backward_pass, unpacked
+from tensorlab.autograd.calls import Call, as_tensors, backward_pass, check_scalar, unpacked
 from tensorlab.autograd.grad_mode import enable_grad, set_grad_enabled
 from tensorlab.errors import GradientError
-from tensorlab.ops.creation import zeros, zeros_like
+from tensorlab.func.jacobians import jacfwd
+from tensorlab.func.transforms import grad as func_grad
+from tensorlab.ops.creation import zeros
 from tensorlab.ops.joining import stack
+from tensorlab.ops.ranges import eye
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -62,8 +66,8 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
 def jvp(func, inputs, v=None, create_graph=False, strict=False):
     """Return `func(*inputs)` and J v, the Jacobian-vector product: by how much the outputs change along v.
 
-    There is no forward mode, so it takes two backward passes.  The first gives u J as a function of u; that is linear,
-    and its derivative in the direction v, by the second, is J v.
+    It takes two backward passes.  The first gives u J as a function of u; that is linear, and its
+    derivative in the direction v, by the second, is J v.  `func.jvp` needs one pass, forward.
 
     Parameters
     ----------
@@ -150,10 +154,9 @@ def jacobian(
     inputs : Tensor or tuple of Tensors, where it is differentiated
     create_graph : bool, make the Jacobian differentiable
     strict : bool, raise if an output does not depend on an input, instead of giving zeros
-    strategy : "reverse-mode", a backward pass for each element of the outputs, or "forward-mode", one for each element
-        of the inputs, by the way of `jvp`: faster where outputs are many and inputs few
-    vectorize : bool; "forward-mode" asks for it, as in PyTorch. It changes nothing else: batches of passes have no
-        kernels of their own here, so that a loop is as fast
+    strategy : "reverse-mode", a backward pass for each element of the outputs, or "forward-mode", a tangent for each
+        element of the inputs: faster where outputs are many and inputs few
+    vectorize : bool, make one pass for all elements, as under vmap; "forward-mode" asks for it
 
     Returns
     -------
@@ -180,9 +183,11 @@ def jacobian(
         raise GradientError(
             "jacobian: strict=True and vectorize=True exclude each other, as in PyTorch; leave out vectorize"
         )
+    if strategy == "forward-mode":
+        return by_columns(func, inputs)
     call = Call("jacobian", func, inputs, create_graph, strict)
     with set_grad_enabled(create_graph or is_grad_enabled()):  # the stacking is part of the graph
-        rows = by_columns(call) if strategy == "forward-mode" else by_rows(call)
+        rows = in_one_pass(call) if vectorize else by_rows(call)
     rows = tuple(unpacked(call.released(row), call.is_tuple) for row in rows)
     return unpacked(rows, call.gives_tuple)
 
@@ -210,20 +215,45 @@ def by_rows(call):
     return rows
 
 
-def by_columns(call):
-    """The Jacobian as the derivative of u J by u: a backward pass for each element of the inputs."""
-    u, products = call.transposed(call.outputs)
-    columns = [[None] * len(call.inputs) for _ in call.outputs]
-    for position, (x, product) in enumerate(zip(call.inputs, products, strict=True)):
-        found = [[] for _ in u]
-        for element in range(x.numel()):
-            passed = backward_pass((product,), u, unit_vectors(x, element), keep=True)
-            for column, one, output in zip(found, passed, call.outputs, strict=True):
-                column.append(zeros_like(output) if one is None else one)
-        for output, column, row in zip(call.outputs, found, columns, strict=True):
-            whole = stacked(column, output).movedim(0, -1)
-            row[position] = whole.reshape((*output.shape, *x.shape))
-    return [tuple(row) for row in columns]
+def in_one_pass(call):
+    """The same with the unit vectors of an output in one batch."""
+    rows = []
+    for output in call.outputs:
+        units = eye(output.numel(), dtype=output.dtype).view((output.numel(), *output.shape))
+        if not output.requires_grad or not output.numel():
+            found = [None] * len(call.inputs)
+        else:
+            found = grad(
+                output,
+                call.inputs,
+                units,
+                retain_graph=True,
+                create_graph=call.create_graph,
+                allow_unused=True,
+                is_grads_batched=True,
+            )
+        shapes = [(*output.shape, *x.shape) for x in call.inputs]
+        rows.append(
+            tuple(
+                x.new_zeros(shape) if one is None else one.reshape(shape)
+                for one, x, shape in zip(found, call.inputs, shapes, strict=True)
+            )
+        )
+    return rows
+
+
+def by_columns(func, inputs):
+    """The Jacobian by forward mode: the tangents of all unit vectors of the inputs at once."""
+    is_tuple, inputs = as_tensors(inputs, "inputs", "jacobian")
+    gives_tuple = []
+
+    def checked(*inputs):
+        returned, outputs = as_tensors(func(*inputs), "the result of the function", "jacobian")
+        gives_tuple.append(returned)
+        return outputs
+
+    rows = jacfwd(checked, argnums=tuple(range(len(inputs))))(*[x.detach() for x in inputs])
+    return unpacked(tuple(unpacked(row, is_tuple) for row in rows), gives_tuple[-1])
 
 
 def unit_vectors(x, element):
@@ -271,8 +301,21 @@ def hessian(
     def gradient(*inputs):
         return Call("hessian", func, inputs, True, strict).gradient()
 
+    if outer_jacobian_strategy == "forward-mode":
+        gradient = gradient_by_level(func, len(inputs))
     rows = jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
     return unpacked(tuple(unpacked(row, is_tuple) for row in rows), is_tuple)
+
+
+def gradient_by_level(func, count):
+    """The gradient of a scalar function by all inputs, to be differentiated by forward mode."""
+
+    def scalar(*inputs):
+        returned, outputs = as_tensors(func(*inputs), "the result of the function", "hessian")
+        check_scalar("hessian", returned, outputs)
+        return outputs[0].reshape(())
+
+    return func_grad(scalar, argnums=tuple(range(count)))
 
 
 def check_strategy(where, strategy):

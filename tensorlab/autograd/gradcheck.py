@@ -1,7 +1,7 @@
 """gradcheck and gradgradcheck: hold a function's backward against finite differences.
 
 check.py compares the numbers, numerical.py makes those to compare with, backward_rules.py tests what must hold whatever
-the numbers are, and mismatch.py writes the report.  Left out: forward-mode derivatives, which tensorlab does not have.
+the numbers are, forward_rules.py gives the tangents of forward mode, and mismatch.py writes the report.
 """
 
 from tensorlab import _missing
@@ -28,15 +28,6 @@ def run_check(raise_exception, *args, **settings):
     except GradcheckError:
         return False
     return True
-
-
-def refuse_forward_mode(where, **asked):
-    for name, value in asked.items():
-        if value:
-            raise NotImplementedError(
-                f"{where}: {name}=True asks for forward-mode derivatives, which tensorlab does not have; "
-                f"leave it out to check backward"
-            )
 
 
 # ---------------------------------------------------------------- complex numbers
@@ -103,7 +94,8 @@ def gradcheck(
     fast_mode : bool, compare one random combination of all entries; the cost no longer grows with the tensors
     masked : bool; gradients that must vanish need to do so within rounding only. There are no sparse tensors, for which
         this was made
-    check_forward_ad, check_batched_forward_grad, check_backward_ad : bool; there is no forward mode: leave them alone
+    check_backward_ad, check_forward_ad : bool, which of backward and forward mode are checked
+    check_batched_forward_grad : bool, check that forward mode under vmap gives what it gives for each tangent
 
     Returns
     -------
@@ -115,8 +107,6 @@ def gradcheck(
         If not: with function, output, input, the worst entry and both its values, and what the mistake looks like.
     ValueError
         If no input requires grad.
-    NotImplementedError
-        If forward mode is asked for.
 
     >>> import tensorlab
     >>> x = tensorlab.tensor([0.3, -0.5], dtype=tensorlab.float64, requires_grad=True)
@@ -124,13 +114,18 @@ def gradcheck(
     True
     """
     if not (check_forward_ad or check_backward_ad):
-        raise AssertionError("gradcheck: check_backward_ad=False leaves nothing to check")
+        raise AssertionError(
+            "gradcheck: Expected at least one of check_forward_ad and check_backward_ad to be True"
+        )
+    if check_batched_grad and not check_backward_ad:
+        raise AssertionError(
+            "gradcheck: Setting check_batched_grad=True requires check_backward_ad to be True"
+        )
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError(
+            "gradcheck: Setting check_batched_forward_grad=True requires check_forward_ad to be True"
+        )
     func, inputs, name = *over_reals(func, inputs), function_name(func)
-    refuse_forward_mode(
-        "gradcheck",
-        check_forward_ad=check_forward_ad,
-        check_batched_forward_grad=check_batched_forward_grad,
-    )
     return run_check(
         raise_exception,
         func,
@@ -143,6 +138,9 @@ def gradcheck(
         check_undefined_grad=check_undefined_grad,
         check_grad_dtypes=check_grad_dtypes,
         check_batched_grad=check_batched_grad,
+        check_backward_ad=check_backward_ad,
+        check_forward_ad=check_forward_ad,
+        check_batched_forward_grad=check_batched_forward_grad,
         fast_mode=fast_mode,
         masked=masked,
     )
@@ -174,7 +172,7 @@ def gradgradcheck(
     func, inputs : as for `gradcheck`
     grad_outputs : Tensor or tuple of Tensors, the gradients of the outputs; random unless given
     gen_non_contig_grad_outputs : bool, make those random gradients non-contiguous
-    check_fwd_over_rev, check_rev_over_rev : bool; there is no forward mode: leave them alone
+    check_fwd_over_rev, check_rev_over_rev : bool, whether backward is differentiated by forward mode, and by backward
 
     The others are those of `gradcheck`.
 
@@ -195,8 +193,9 @@ def gradgradcheck(
     True
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
-        raise AssertionError("gradgradcheck: check_rev_over_rev=False leaves nothing to check")
-    refuse_forward_mode("gradgradcheck", check_fwd_over_rev=check_fwd_over_rev)
+        raise AssertionError(
+            "gradgradcheck: Expected at least one of check_fwd_over_rev and check_rev_over_rev to be True"
+        )
     (func, inputs), name = over_reals(func, as_tuple(inputs)), function_name(func)
     results = [y for y in as_tuple(func(*inputs)) if y.requires_grad]
     if not results:
@@ -222,6 +221,9 @@ def gradgradcheck(
         check_undefined_grad=check_undefined_grad,
         check_grad_dtypes=check_grad_dtypes,
         check_batched_grad=check_batched_grad,
+        check_backward_ad=check_rev_over_rev,
+        check_forward_ad=check_fwd_over_rev,
+        check_batched_forward_grad=False,
         fast_mode=fast_mode,
         masked=masked,
     )

@@ -17,7 +17,6 @@ from tensorlab.ops.dimensions cimport unsqueeze_dim
 from tensorlab.ops.reshaping cimport reshape_to
 from tensorlab.ops.slicing cimport part_of, slice_dim
 
-from tensorlab._core.engine.backward import set_stack
 from tensorlab.errors import ShapeError, uncalled
 
 
@@ -351,9 +350,6 @@ def stack(tensors, dim=0, *, out=None):
     """
     cdef list parts = read_tensors(tensors, "stack")
     return run_stack(parts, dim, out)
-
-
-set_stack(stack)
 
 
 # ---------------------------------------------------------------- hstack and its relatives

@@ -7,7 +7,7 @@ from tensorlab._core.tensor cimport TensorBase
 
 from tensorlab._core.dispatch.autocast import in_lower, without_autocast
 from tensorlab._core.dtypes import DTYPES
-from tensorlab._core.state.modes import is_grad_enabled
+from tensorlab._core.dispatch.levels import is_differentiated
 from tensorlab._core.state.settings_number import note_setting
 from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.attention import attention
@@ -123,7 +123,7 @@ def _attend(query, key, value, attn_mask, dropout_p, is_causal, scale):
 
 def _goes_in_blocks(query, mask, dropout_p):
     """Whether attention.pyx is to compute it; raises if nothing may that could."""
-    learns_mask = mask is not None and mask.requires_grad and is_grad_enabled()
+    learns_mask = mask is not None and is_differentiated(mask)
     is_possible = not (dropout_p > 0.0 or learns_mask)
     for way in ways:
         if way == "math":

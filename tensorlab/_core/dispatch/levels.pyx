@@ -90,6 +90,19 @@ def enter_level(str transform, int kind, rules=None, run=None, *, ssize size=0, 
     return level
 
 
+cdef tuple batching = ()                    # rules and `run` of levels that batch
+
+def set_batching(rules, run):
+    """What a batch needs, handed down by func/levels.py, so that the engine can run several passes at once."""
+    global batching
+    batching = (rules, run)
+
+
+def enter_batch(str transform, ssize size):
+    """Begin a level that batches."""
+    return enter_level(transform, BATCHES, *batching, size=size)
+
+
 def leave_level(Level level not None):
     """End the transform that was begun last."""
     if thread_state().levels != <PyObject*>level:
@@ -140,6 +153,18 @@ def levels():
         found.insert(0, level)
         level = level.outer
     return found
+
+
+def call_below(Level level not None, function, *arguments):
+    """Call a function as a level calls ops with its values: the level doesn't see what it does, nor do those above it."""
+    cdef Level was_innermost = innermost()
+    cdef bint grad_mode = set_grad_mode(level.grad_mode if level.kind == RECORDS else thread_state().grad_mode)
+    show_levels(level.outer)
+    try:
+        return function(*arguments)
+    finally:
+        show_levels(was_innermost)
+        set_grad_mode(grad_mode)
 
 
 # ---------------------------------------------------------------- boxes
@@ -250,6 +275,11 @@ def without_boxes(x):
     return x
 
 
+def is_differentiated(TensorBase x not None):
+    """May a derivative by x be wanted? For functions that have a cheaper way without: it requires grad, or is in a box."""
+    return x.keys & BOXED != 0 or (thread_state().grad_enabled and needs_grad(x))
+
+
 def value_at(x, Level level not None):
     """The value of a box of this level; anything else as it is."""
     cdef Box box = box_at(x, level)
@@ -272,7 +302,7 @@ def tangent_at(x, Level level not None):
 
 
 def set_tangent(Box box not None, TensorBase tangent):
-    """Give a box that is no view another tangent; its views follow."""
+    """Give a box another tangent, unless it is a view; its views follow."""
     box.own_tangent = tangent
 
 
@@ -514,7 +544,19 @@ cdef object run_inside(Op op, PyObject** arguments, int n):
     if op.writes and box_of_value(out, level) is values[0]:
         show_again(level, <object>arguments[0])
         return <object>arguments[0]
+    if op.is_view:
+        share_counter(<TensorBase>arguments[0], out)
     return out
+
+
+cdef int share_counter(TensorBase x, object out) except -1:
+    """Let views in boxes count writes together with what they're views of: then each is told of writes to the others."""
+    if isinstance(out, TensorBase):
+        (<TensorBase>out).counter = x.counter
+    elif isinstance(out, (tuple, list)):
+        for one in out:
+            share_counter(x, one)
+    return 0
 
 
 cdef object run_with_level(Level level, Op op, list values):

@@ -18,7 +18,7 @@ from tensorlab._core.tensor cimport TensorBase
 
 import warnings
 
-from tensorlab._core.dispatch.levels import box_of
+from tensorlab._core.dispatch.levels import box, box_of, enter_batch, leave_level, value_at
 from tensorlab._core.dispatch.overrides import call_override
 from tensorlab.errors import GradientError, what_was_meant
 
@@ -149,7 +149,7 @@ cdef int refuse_boxes(list roots) except -1:
     """Gradients inside of a transform are functions' results: there is no leaf that could keep them."""
     for root in roots:
         found = box_of(root)
-        if found is not None and found.level.is_alive:
+        if found is not None and found.level.is_alive and not found.level.allows_capture:
             raise GradientError(f"backward: backward() called inside a functorch transform, {found.level.transform}. This is not "
                                 f"supported: take gradients there with func.grad or func.vjp, or call backward() outside of it")
     return 0
@@ -212,7 +212,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     only_inputs : True, as it always is: other leaves get no `.grad`. False warns
     allow_unused : bool; give None for an input that the outputs do not depend on, instead of raising
     is_grads_batched : bool; each of `grad_outputs` holds several vectors along a first dimension more, and so do the results.
-        The pass is run once for each of them; nothing is gained but the loop
+        One pass serves all of them, as under vmap
     materialize_grads : bool; give zeros instead of None
 
     Returns
@@ -285,18 +285,9 @@ cdef TensorBase zeros_for(object target, bint wants_grad):
 
 
 # ---------------------------------------------------------------- several vectors at once
-cdef object stack = None
-
-def set_stack(function):
-    """The op that puts gradients of a batch together; handed down by tensorlab/ops/joining.pyx."""
-    global stack
-    stack = function
-
-
 cdef list execute_batch(list ends, list batches, bint keep_graph, bint create_graph, list targets):
-    """Run one pass for each vector of a batch and stack what they find; None where none found anything."""
-    cdef list passes = []
-    cdef Py_ssize_t i, n = -1
+    """Run one pass with a box for each batch, as under vmap; None where nothing is found."""
+    cdef Py_ssize_t n = -1
     for batch in batches:
         if not isinstance(batch, TensorBase) or batch.ndim == 0:
             raise GradientError("grad: with is_grads_batched each of grad_outputs must be a Tensor whose first dimension counts "
@@ -306,7 +297,16 @@ cdef list execute_batch(list ends, list batches, bint keep_graph, bint create_gr
         n = len(batch)
     if n == 0:
         raise ValueError("grad: with is_grads_batched there must be at least one vector, but grad_outputs has none")
-    for i in range(n):
-        passes.append(execute(ends, first_gradients(ends, [batch[i] for batch in batches], "grad"), keep_graph or i < n - 1,
-                              create_graph, targets, False))
-    return [None if column[0] is None else stack(column) for column in zip(*passes)]
+    level = enter_batch("grad with is_grads_batched", n)
+    try:
+        starts = first_gradients(ends, [box(level, batch) for batch in batches], "grad")
+        found = execute(ends, starts, keep_graph, create_graph, targets, False)
+    finally:
+        leave_level(level)
+    return [None if one is None else whole_batch(one, level, n) for one in found]
+
+
+def whole_batch(found, level, n):
+    """What is in a box; a gradient that is the same for all vectors is no box of this level."""
+    value = value_at(found, level)
+    return value.expand((n, *found.shape)) if value is found else value

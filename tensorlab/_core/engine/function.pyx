@@ -49,7 +49,8 @@ cdef class FunctionNode(Node):
     cdef tuple to_save          # what forward asked to save
     cdef tuple dirty
     cdef tuple non_differentiable
-    cdef bint materializes      # missing gradients become zeros
+    cdef tuple for_forward      # what it asked to save for jvp
+    cdef readonly bint materializes     # missing gradients become zeros
     cdef bint was_read          # saved_tensors were read, and dropped (clear_saved_tensors_on_access)
     cdef readonly tuple needs_input_grad    # for each argument of apply: will its gradient be used?
     cdef list tensor_places     # the arguments that are tensors: only they have edges
@@ -71,10 +72,21 @@ cdef class FunctionNode(Node):
                     f"{type(tensor).__name__}; keep other things as attributes of ctx")
         self.to_save = tensors
 
+    def save_for_forward(self, *tensors):
+        """Keep tensors for jvp, which runs right after forward; there they are `saved_tensors`."""
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, TensorBase):
+                raise TypeError(
+                    "save_for_forward: can only save Tensors and None, not "
+                    f"{type(tensor).__name__}; keep other things as attributes of ctx")
+        self.for_forward = tensors
+
     @property
     def saved_tensors(self):
-        """What save_for_backward kept, checked to be unchanged."""
+        """What save_for_backward kept, checked to be unchanged; in jvp, what save_for_forward kept, if it was called."""
         cdef list out = []
+        if self.for_forward is not None:
+            return self.for_forward
         if self.was_read:
             raise GradientError(f"{self.label()}: saved_tensors can be read once only, because clear_saved_tensors_on_access is "
                                 f"set on the Function; keep what you have read, or do not set it")
@@ -181,6 +193,13 @@ cdef unsigned long version_of(VersionCounter counter) noexcept:
     return counter.value if counter is not None else 0
 
 
+def context_of(cls, tuple needs_input_grad):
+    """A context for methods that are called outside of `apply_function`."""
+    cdef FunctionNode node = cls._node_class()
+    node.needs_input_grad = needs_input_grad
+    return node
+
+
 def apply_function(cls, tuple arguments, dict keywords):
     """Run cls.forward outside autograd, then make its outputs the results of one node.
 
@@ -224,6 +243,7 @@ def apply_function(cls, tuple arguments, dict keywords):
     if is_recorded:
         node.saved = [
             None if one is None else save_for(node, <TensorBase>one) for one in to_save]
+    node.for_forward = None
     node.dirty = node.non_differentiable = ()   # or the tensors would live as long as the node
     return outputs[0] if is_single else outputs if isinstance(result, list) else tuple(outputs)
 

@@ -59,7 +59,9 @@ def sum_plus_product(op, primals, tangents, out):
     total = None if tangents[0] is None else tangents[0] * beta
     for one, other in ((tangents[1], b), (a, tangents[2])):
         if one is not None and other is not None:
-            product = op(x if total is None else total, one, other, 0 if total is None else 1, alpha)
+            product = op(
+                x if total is None else total, one, other, 0 if total is None else 1, alpha
+            )
             total = product
     return total
 

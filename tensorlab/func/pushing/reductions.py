@@ -1,4 +1,7 @@
-"""Forward rules of reductions, and of ops that choose elements: where an element came from, its tangent comes from, too."""
+"""Forward rules of reductions, and of ops that choose elements.
+
+A tangent comes from where its element came from.
+"""
 
 from tensorlab._core.dispatch.facets import REGISTRY
 from tensorlab._core.dispatch.levels import box, enter_level, leave_level, value_at
@@ -44,9 +47,11 @@ for _name in ("max_pool", "adaptive_max_pool", "fractional_max_pool"):
         pushing.give(f"{_name}{_ndim}d", chosen_in_windows(_ndim))
 
 
-# ---------------------------------------------------------------- slices that become one element each
+# ---------------------------------------------------------------- slices of which one element is made
 def by_slices(op, primals, tangents, out):
-    """Each element of the result depends on a slice of x alone, so one backward pass with ones gives all derivatives."""
+    """Of an op whose results each depend on a slice of x alone: one backward pass with ones
+    gives all derivatives.
+    """
     level = enter_level("jvp", RECORDS)
     try:
         with enable_grad():
@@ -71,7 +76,7 @@ for _name in ("norm", "prod", "var", "std", "logsumexp"):
     pushing.give(_name, by_slices)
 
 
-# ---------------------------------------------------------------- softmax and what it is made of
+# ---------------------------------------------------------------- softmax and log_softmax
 @pushing("softmax")
 def softmax(op, primals, tangents, out):
     return REGISTRY["softmax_backward"](tangents[0].to(out.dtype), out, primals[1])

@@ -8,7 +8,8 @@ here: it is made with the values, and a rule makes the tangent of what it return
         ...
 
 `primals` are the arguments of the call, `tangents` has an item for each of them: a tensor, None
-if it has no tangent (for a list of tensors, a tuple of them). `out` is what the op returned. The
+if it has no tangent (for a list of tensors, a tuple of them). `out` is what the op returned.
+The
 rule returns its tangent, or a tuple for several results, with None for one that has none.
 
 Few ops need a rule. Of a pointwise op, the formulas of its derivative serve (in
@@ -23,6 +24,7 @@ from tensorlab._core.dispatch.levels import (
     box_of,
     enter_level,
     fill_box,
+    is_differentiated,
     leave_level,
     set_tangent,
     tangent_at,
@@ -70,7 +72,7 @@ def _mapped(function, argument, level):
 
 
 def _any(tangents):
-    return any([one is not None for one in tangents])
+    return any(one is not None for one in tangents)
 
 
 def _in_boxes(level, out, tangent, primals):
@@ -92,7 +94,9 @@ def fitted(tangent, out):
     if tangent.shape != out.shape:
         tangent = tangent.expand(out.shape)
     if tangent.dtype is not out.dtype:
-        tangent = (tangent if out.is_complex() or not tangent.is_complex() else tangent.real).to(out.dtype)
+        tangent = (tangent if out.is_complex() or not tangent.is_complex() else tangent.real).to(
+            out.dtype
+        )
     return tangent
 
 
@@ -206,7 +210,7 @@ def write(level, op, arguments, primals, tangents):
         return x
     tangent = None
     if functional is not None and functional.derivatives and not op.draws and _any(tangents):
-        if any([isinstance(one, TensorBase) and (one.requires_grad or box_of(one)) for one in primals]):
+        if any(isinstance(one, TensorBase) and is_differentiated(one) for one in primals):
             # what the formulas need of x may be recorded below, and must not be written over
             arguments = (box(level, primals[0].clone(), tangents[0]), *arguments[1:])
         tangent = tangent_at(functional(*arguments), level)
@@ -219,7 +223,10 @@ def write(level, op, arguments, primals, tangents):
 
 
 def move_tangent(of, tangent):
-    """Give a box another tangent: None for zeros. A view's is written into that of the whole, where other views see it."""
+    """Give a box another tangent, None for zeros.
+
+    That of a view is written into that of the whole, where other views see it.
+    """
     if of is None or (tangent is None and of.tangent is None):
         return
     if of.viewed is None:
@@ -230,7 +237,8 @@ def move_tangent(of, tangent):
         whole = whole.viewed
     if tangent is None:
         tangent = zeros_like(of.tangent)
-    # zeros as many dimensions of batches as `tangent` has (levels.pyx), so that it can be written into what they're added to
+    # zeros as many dimensions of batches as `tangent` has (levels.pyx), so that it can be
+    # written into what they're added to
     zero = zeros_like(tangent).sum().to(whole.value.dtype)
     own = zero.expand(whole.value.shape) if whole.tangent is None else whole.tangent + zero
     set_tangent(whole, zeros_like(whole.value) + own)

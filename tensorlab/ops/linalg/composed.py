@@ -5,7 +5,7 @@ import operator
 import warnings
 
 from tensorlab._core.dispatch.autocast import in_float32
-from tensorlab._core.dispatch.levels import without_boxes
+from tensorlab._core.dispatch.levels import is_differentiated, without_boxes
 from tensorlab._core.dispatch.numpy_aliases import accepts_numpy_names
 from tensorlab._core.dispatch.out_argument import NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.tensor import TensorBase
@@ -190,7 +190,7 @@ def _check_distances(x1, x2, p, compute_mode):
 
 def _lengths(differences, p):
     """The p-norms of rows, with all derivatives 0 where a row is: there the norm has none, but for p = 0, 1 and inf."""
-    if p in (0, 1, math.inf) or not differences.requires_grad:
+    if p in (0, 1, math.inf) or not is_differentiated(differences):
         return norm(differences, p, -1)
     is_zero = (differences == 0).all(-1)
     others = masked_fill(differences, is_zero.unsqueeze(-1), 1)
