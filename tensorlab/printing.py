@@ -291,7 +291,9 @@ def tensor_repr(tensor, *, tensor_contents=None):
     >>> tensorlab.zeros(2, dtype=tensorlab.int8).__repr__(tensor_contents="two zeros")
     'tensor(two zeros, dtype=tensorlab.int8)'
     """
-    if (found := box_of(tensor)) is not None:
+    found = box_of(tensor)
+    is_dual = found is not None and found.level.allows_capture  # prints as what it is besides
+    if found is not None and not is_dual:
         return box_repr(found)
     class_name = type(tensor).__name__
     prefix = "tensor(" if class_name in ("Tensor", "Parameter", "Buffer") else f"{class_name}("
@@ -305,7 +307,10 @@ def tensor_repr(tensor, *, tensor_contents=None):
         text = "[]"
     else:
         text = contents(plain, indent)
-    return join_suffixes(prefix + text, suffixes(tensor), indent) + ")"
+    more = suffixes(tensor)
+    if is_dual and found.tangent is not None:
+        more.append(f"tangent={found.tangent!r}")
+    return join_suffixes(prefix + text, more, indent) + ")"
 
 
 def box_repr(box):

@@ -22,6 +22,9 @@ def test_a_dual_tensor_has_both_parts_until_its_level_ends():
         assert parts(made) == ([3, 6], [3, 1.5])
         assert dual._base is X
         assert parts(X) == ([1, 2], None)
+        assert repr(dual) == "tensor([1., 2.], tangent=tensor([1.0000, 0.5000]))"
+        assert dual.numpy().tolist() == [1, 2]
+    assert repr(made) == "tensor([3., 6.])"
     assert parts(made) == ([3, 6], None)
     assert made.numpy().tolist() == [3, 6]
 

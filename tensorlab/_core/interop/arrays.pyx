@@ -24,6 +24,7 @@ import operator
 
 from numpy import dtype as get_dtype
 
+from tensorlab._core.dispatch.levels import box_of
 from tensorlab._core.tensor import set_lending
 from tensorlab._pitfalls import pointed
 from tensorlab.errors import ShapeError
@@ -103,6 +104,9 @@ def numpy(TensorBase x not None, *, bint force=False):
         raise TypeError("numpy: a tensor on 'meta' has a shape and no data, so there is nothing for NumPy to look at; make it "
                         "on 'cpu', or fill its empty_like(device='cpu')")
     if x.storage_.device >= SHELL:
+        found = box_of(x)
+        if found is not None and found.level.allows_capture:        # a dual tensor: NumPy sees the primal
+            return numpy(found.value, force=True)
         note_lending(x, "numpy")                    # which a layer or a transform may refuse in its own words
         raise TypeError(f"numpy: a {type(x).__name__} has no memory of its own; use what it holds")
     if x.storage_.device != ON_CPU:
