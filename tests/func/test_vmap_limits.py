@@ -28,7 +28,7 @@ def written(write):
 
 
 def write_rows(x):
-    x[1:3] = x[:2] * x[3]
+    x[1:3] = x[:2].clone() * x[3].clone()
 
 
 def write_by_index(x):

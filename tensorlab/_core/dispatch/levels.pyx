@@ -317,7 +317,7 @@ cdef Level level_of_call(Op op, PyObject** arguments, int n):
     cdef int i
     for i in range(n):
         level = higher(level, <object>arguments[i])
-    if level is not None and not level.is_alive or level is None and op.writes:
+    if level is not None and not level.is_alive or level is None and op.writes and not op.draws:
         return level
     inner = innermost()
     while inner is not None and (level is None or inner.number > level.number):
