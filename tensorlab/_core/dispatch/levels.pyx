@@ -314,14 +314,16 @@ cdef Level level_of_call(Op op, PyObject** arguments, int n):
     that come from outside, which must not be written to.
     """
     cdef Level level = None, inner
+    cdef bint is_fill
     cdef int i
     for i in range(n):
         level = higher(level, <object>arguments[i])
     if level is not None and not level.is_alive or level is None and op.writes and not op.draws:
         return level
+    is_fill = level is None and op.writes       # of random numbers: only vmap is asked
     inner = innermost()
     while inner is not None and (level is None or inner.number > level.number):
-        if op.draws if inner.kind == BATCHES else not inner.allows_capture:
+        if op.draws if inner.kind == BATCHES else not (inner.allows_capture or is_fill):
             return inner
         inner = inner.outer
     return level
@@ -358,7 +360,7 @@ cdef object run_level(Level level, Op op, PyObject** arguments, int n):
                                f"example must not leave the function, as by a list from outside. Return it instead")
         return run_with_values(level, op, arguments, n)
     if (op.writes and box_at(<object>arguments[0], level) is None and not level.allows_capture
-            and not (op.draws and level.randomness != "different")):    # whose numbers are the same for all, too
+            and not (op.draws and level.kind == BATCHES and level.randomness != "different")):  # numbers that all share
         if level.kind == BATCHES or (op.functional is not None and op.functional.derivative_count > 0
                                      and has_derivative(level, arguments, n)):
             refuse_captured(level, op)
