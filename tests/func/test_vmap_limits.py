@@ -74,6 +74,14 @@ def test_writes_reach_the_examples(write):
     assert vmap(grad(weighted))(X).equal(loop(grad(weighted), X))
 
 
+def test_tables_are_shortened_where_their_example_reads_them():
+    tables, rows = torch.arange(24.0).reshape(3, 4, 2), torch.tensor([[0, 1], [1, 1], [3, 0]])
+    look_up = lambda table, rows: torch.nn.functional.embedding(rows, table, max_norm=1.0)
+    expected = tables.clone()
+    assert vmap(look_up)(tables, rows).allclose(loop(look_up, expected, rows))
+    assert tables.allclose(expected)
+
+
 def test_a_tensor_of_all_examples_cannot_take_what_differs():
     shared = torch.zeros(4)
     for write in (shared.add_, shared.copy_, lambda x: shared.__setitem__(0, x[0])):

@@ -14,7 +14,7 @@ from tensorlab._core.dtypes cimport INT64, item_size
 from tensorlab._core.graph.graph cimport should_record
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, view_strides
 from tensorlab._core.loops.iterator cimport contiguous_copy
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, is_meta, memory_of, result_beside
+from tensorlab._core.tensor cimport BOXED, TensorBase, alias_as, empty_beside, is_meta, memory_of, result_beside
 from tensorlab.ops.filling cimport fill_zero, refuse_negative as refuse_negative_sizes, zeros_beside
 from tensorlab.ops.indexing.index_iterator cimport ADD, refresh
 from tensorlab.ops.indexing.index_along_dim cimport (
@@ -162,6 +162,11 @@ cdef int shorten_rows(TensorBase weight, TensorBase indices, double max_norm, do
     """Scale down, in place and unseen by autograd, the used rows whose norm is larger."""
     cdef object table = weight.detach()
     if is_meta(weight) or indices.numel_ == 0:
+        return 0
+    if (weight.keys | indices.keys) & BOXED:            # under vmap other rows are used in each example
+        norms = norm(table, norm_type, 1, keepdim=True)
+        is_used = table.new_zeros(table.shape[:1], dtype=bool).index_fill(0, indices.reshape(-1), True)
+        table.mul_((max_norm / (norms + 1e-7)).where((norms > max_norm) & is_used.unsqueeze(1), 1))
         return 0
     used = index_vector(unique(indices), where)
     rows = select_forward(table, 0, used, where)
