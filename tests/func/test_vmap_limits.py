@@ -90,6 +90,21 @@ def test_a_tensor_of_all_examples_cannot_take_what_differs():
     assert shared.equal(torch.zeros(4))
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: torch.nn.functional.conv1d(x.view(1, 2, 2), x.view(2, 2, 1)),
+        lambda x: torch.nn.functional.layer_norm(x, (4,)),
+        lambda x: torch.nn.functional.batch_norm(x.view(2, 2), None, None, training=True),
+        lambda x: torch.nn.functional.max_pool1d(x.view(1, 1, 4), 2),
+        lambda x: torch.linalg.det(x.view(2, 2)),
+        grad(lambda x: torch.nn.functional.conv1d(x.view(1, 2, 2), x.view(2, 2, 1)).sum()),
+    ],
+)
+def test_there_may_be_no_examples(function):
+    assert vmap(function)(X[:0]).shape == (0, *function(X[0]).shape)
+
+
 # ------------------------------------------------------------------------------------------------ types of numbers
 @pytest.mark.parametrize("others", ["float32", "float64", "int32", "int64", "bool"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "bool"])

@@ -1,6 +1,10 @@
 """Lining up the operands of a call with the batch: what many rules begin with."""
 
+import functools
+
+from tensorlab._core.dispatch.facets import REGISTRY
 from tensorlab._core.tensor import TensorBase
+from tensorlab.func.batching.rules import Same
 
 
 def ndim_of(x, has_batch):
@@ -55,3 +59,20 @@ def of_each(results, function):
     if isinstance(results, TensorBase):
         return function(results)
     return type(results)([function(one) for one in results])
+
+
+def needs_an_example(rule):
+    """A rule that counts with examples. Where there are none, one of zeros stands in, and is cut away again."""
+
+    @functools.wraps(rule)
+    def wrapped(op, size, batched, *arguments):
+        if size:
+            return rule(op, size, batched, *arguments)
+        padded = [
+            REGISTRY["cat"]([one, one.new_zeros(1, *one.shape[1:])], 0) if has_batch else one
+            for one, has_batch in zip(arguments, batched, strict=True)
+        ]
+        results = rule(op, 1, batched, *padded)
+        return of_each(results, lambda x: x if isinstance(x, Same) else x.narrow(0, 0, 0))
+
+    return wrapped

@@ -11,7 +11,7 @@ axis: x and out the images `n`, x and weight the channels `i`, weight and out th
 while groups go through all. Source: functorch's rules fold the same axes.
 """
 
-from tensorlab.func.batching.alignment import along_channels
+from tensorlab.func.batching.alignment import along_channels, needs_an_example
 from tensorlab.func.batching.rules import batching
 
 # Of each op: the axes of its two operands and of the result, of which the second is a group's:
@@ -85,6 +85,7 @@ def _dimension(axes, axis):
 
 
 @batching("conv")
+@needs_an_example
 def conv(op, size, batched, x, weight, bias, shape, stride, padding, dilation, groups):
     is_added = bias is not None and (
         batched[1] or batched[2]
@@ -104,6 +105,7 @@ def conv(op, size, batched, x, weight, bias, shape, stride, padding, dilation, g
 
 
 @batching("conv_input", "conv_weight")
+@needs_an_example
 def gradient(op, size, batched, x, y, shape, stride, padding, dilation, groups, channels_last):
     return convolution(
         op,

@@ -114,7 +114,10 @@ def of_matrices(op, size, batched, *arguments):
     for i in tensors:
         arguments[i] = lengthened(arguments[i], True, longest + cores[i])
     results = op(*arguments)
-    return of_each(results, lambda x: Same(x) if x.shape == (0,) else x)  # what was not asked for
+    if size == 0:
+        return results
+    # what was not asked for is an empty vector, of all examples
+    return of_each(results, lambda x: Same(x) if x.shape == (0,) else x)
 
 
 @batching("_linalg_solve_ex")

@@ -14,6 +14,7 @@ Most ops that take an index along one dimension are made of these, for one examp
 
 from tensorlab._core.dispatch.facets import REGISTRY
 from tensorlab.func.batching.alignment import lengthened, ndim_of, whole
+from tensorlab.func.batching.dims import flat
 from tensorlab.func.batching.rules import batching, in_parts
 from tensorlab.ops.meshgrid import broadcast_shapes
 
@@ -253,6 +254,4 @@ def searchsorted(op, size, batched, sequence, values, out_int32, right, side, so
     sorter = sorter if sorter is None else whole(sorter, batched[5], size)
     if sequence.ndim > 2:
         return op(sequence, values, out_int32, right, side, sorter)
-    return op(sequence, values.reshape(size, -1), out_int32, right, side, sorter).reshape(
-        values.shape
-    )
+    return op(sequence, flat(values), out_int32, right, side, sorter).reshape(values.shape)

@@ -31,7 +31,8 @@ def weights_of(target, weight, has_batch, ignore_index):
     counted = target != ignore_index
     if weight is None:
         return counted
-    chosen = target.where(counted, 0).reshape(target.shape[0], -1)
+    chosen = target.where(counted, 0)
+    chosen = chosen.flatten(1) if chosen.ndim > 1 else chosen.unsqueeze(1)
     found = weight.gather(1, chosen) if has_batch else weight[chosen]
     return found.reshape(target.shape) * counted
 

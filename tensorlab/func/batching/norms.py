@@ -10,6 +10,7 @@ from tensorlab.func.batching.alignment import (
     along_channels,
     fold,
     lengthened,
+    needs_an_example,
     unfold,
     whole,
 )
@@ -17,6 +18,7 @@ from tensorlab.func.batching.rules import Same, batching
 
 
 # ---------------------------------------------------------------- over channels
+@needs_an_example
 def channels_folded(op, size, batched, *arguments):
     """Each example has channels of its own."""
     tensors = [
@@ -44,6 +46,7 @@ for _name in ("batch_norm_backward", "batch_norm_backward_weight"):
 
 
 @batching("batch_norm")
+@needs_an_example
 def batch_norm(op, size, batched, x, weight, bias, eps):
     """Where the images are the same for all examples, so are their statistics."""
     if batched[0]:
@@ -57,6 +60,7 @@ def batch_norm(op, size, batched, x, weight, bias, eps):
 
 
 @batching("batch_norm_with")
+@needs_an_example
 def batch_norm_with(op, size, batched, x, *rest):
     """Where only the images have a batch, it makes more of them."""
     if any(batched[1:]):
@@ -66,6 +70,7 @@ def batch_norm_with(op, size, batched, x, *rest):
 
 # ---------------------------------------------------------------- over rows
 @batching("layer_norm")
+@needs_an_example
 def layer_norm(op, size, batched, x, shape, weight, bias, eps):
     x = whole(x, batched[0], size)
     is_affine_inside = not batched[2] and not batched[3]
@@ -77,6 +82,7 @@ def layer_norm(op, size, batched, x, shape, weight, bias, eps):
 
 
 @batching("layer_norm_backward")
+@needs_an_example
 def layer_norm_backward(op, size, batched, grad, x, shape, weight, eps, mean, rstd):
     grad, x, mean, rstd = all_whole((grad, x, mean, rstd), batched[:2] + batched[5:], size)
     if batched[3]:
@@ -85,6 +91,7 @@ def layer_norm_backward(op, size, batched, grad, x, shape, weight, eps, mean, rs
 
 
 @batching("layer_norm_backward_weight")
+@needs_an_example
 def layer_norm_backward_weight(op, size, batched, grad, x, shape, eps, mean, rstd):
     """The sum over the rows of each example, where the op sums over all."""
     grad, x, mean, rstd = all_whole((grad, x, mean, rstd), batched[:2] + batched[4:], size)

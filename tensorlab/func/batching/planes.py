@@ -7,13 +7,14 @@ of a batch of batches, the two are folded into one dimension, and out again:
     (size, n, channels, height, width)          (size * n, channels, height, width)
 """
 
-from tensorlab.func.batching.alignment import all_whole, fold, of_each, unfold
+from tensorlab.func.batching.alignment import all_whole, fold, needs_an_example, of_each, unfold
 from tensorlab.func.batching.rules import batching
 
 # How many dimensions an operand has that is one image: its channels, and so many axes.
 AXES = {"im2col": 3, "col2im": 2}
 
 
+@needs_an_example
 def of_images(op, size, batched, *arguments):
     arguments = all_whole(arguments, batched, size)
     ndim = AXES.get(op.name) or 1 + _axes(op, arguments)
@@ -43,6 +44,7 @@ for _name in (
 
 
 @batching("fractional_max_pool2d", "fractional_max_pool3d")
+@needs_an_example
 def fractional(op, size, batched, x, kernel_size, output_size, samples):
     """An image has samples with a batch of one."""
     x, samples = all_whole((x, samples), (batched[0], batched[3]), size)

@@ -8,7 +8,7 @@ in the op: all examples take that of the first for it where its values don't mat
 """
 
 from tensorlab._core.dispatch.facets import REGISTRY
-from tensorlab.func.batching.alignment import all_whole, fold, unfold
+from tensorlab.func.batching.alignment import all_whole, fold, needs_an_example, unfold
 from tensorlab.func.batching.rules import batching
 
 
@@ -22,6 +22,7 @@ def shifted(indices, rows, padding_idx=-1):
 
 
 @batching("embedding")
+@needs_an_example
 def embedding(op, size, batched, weight, indices, padding_idx, scale_grad_by_freq):
     """The padding has values here, of each table its own, and only no gradient."""
     if not batched[0] and not scale_grad_by_freq:
@@ -34,17 +35,20 @@ def embedding(op, size, batched, weight, indices, padding_idx, scale_grad_by_fre
 
 
 @batching("embedding_backward")
+@needs_an_example
 def embedding_backward(op, size, batched, grad, indices, rows, padding_idx):
     grad, indices = all_whole((grad, indices), batched[:2], size)
     return unfold(op(grad, shifted(indices, rows, padding_idx), rows * size, padding_idx), size)
 
 
 @batching("embedding_uses")
+@needs_an_example
 def embedding_uses(op, size, batched, indices, rows):
     return unfold(op(shifted(indices, rows), rows * size), size)
 
 
 # ---------------------------------------------------------------- bags
+@needs_an_example
 def of_bags(op, size, batched, *arguments):
     """Bags of all examples, one after the other."""
     names = [one.name for one in op.signature.parameters]

@@ -157,7 +157,7 @@ def max_unpool(axes, input, indices, kernel_size, stride, padding, output_size):
     check_unpool(axes, input, indices, where)
     sizes = unpooled_sizes(input.shape[-axes:], kernels, strides, paddings, output_size, where)
     planes, count = input.shape[:-axes], math.prod(sizes)
-    if not indices.is_meta and indices.numel():
+    if not indices.is_meta and without_boxes(indices).numel():
         least, most = (int(one) for one in without_boxes(indices).aminmax())
         if least < 0 or most >= count:
             raise ShapeError(
