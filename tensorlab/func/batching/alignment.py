@@ -62,7 +62,10 @@ def of_each(results, function):
 
 
 def needs_an_example(rule):
-    """A rule that counts with examples. Where there are none, one of zeros stands in, and is cut away again."""
+    """A rule that counts with examples.
+
+    Where there are none, one of zeros stands in, and is cut away again.
+    """
 
     @functools.wraps(rule)
     def wrapped(op, size, batched, *arguments):
