@@ -128,11 +128,7 @@ class Function:
         """
         if cls._has_setup_context:
             args = cls._bind(args, kwargs)
-            return (
-                custom_calls.call(cls, args)
-                if levels()
-                else apply_function(cls, args, None)
-            )
+            return custom_calls.call(cls, args) if levels() else apply_function(cls, args, None)
         if kwargs:
             args, kwargs = cls._in_place(args, kwargs)
         if levels() and not kwargs:

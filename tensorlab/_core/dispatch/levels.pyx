@@ -35,7 +35,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 cimport tensorlab._core.state.modes as modes
 from tensorlab._core.dispatch.op cimport DTYPE, GRAD, MAX_ARGUMENTS, OUT, REAL, SHAPE, Op, run_function
 from tensorlab._core.dispatch.operands cimport promoted_dtype
-from tensorlab._core.dtypes cimport BOOL, COMPLEX, dtype_object, is_differentiable, is_in, item_size
+from tensorlab._core.dtypes cimport BOOL, COMPLEX, dtype_object, is_in, item_size
 from tensorlab._core.graph.graph cimport needs_grad
 from tensorlab._core.storage cimport shell_storage
 from tensorlab._core.state.modes cimport ThreadState, set_grad_mode, thread_state
@@ -308,7 +308,7 @@ def set_tangent(Box box not None, TensorBase tangent):
 
 # ---------------------------------------------------------------- who handles a call
 cdef Level level_of_call(Op op, PyObject** arguments, int n):
-    """The level that a call goes to, or None: the highest level among its operands, if it has ended or if no other one lies above.
+    """The level that a call goes to, or None: the highest level among its operands, if it has ended or none lies above.
 
     What a function computes inside of grad or jvp is in boxes of that level even if no operand is. So it's told from tensors
     that come from outside, which must not be written to.
