@@ -28,11 +28,7 @@ def written(write):
 
 
 def write_rows(x):
-<<<<<<< HEAD
-    x[1:3] = x[:2].clone() * x[3].clone()
-=======
     x[1:3] = x[:2] + x[3]
->>>>>>> 24557f98 (A test of writes keeps nothing that it writes over)
 
 
 def write_by_index(x):

@@ -7,7 +7,7 @@ from tensorlab._core.dispatch.facets import REGISTRY
 from tensorlab._core.dispatch.levels import box, enter_level, leave_level, value_at
 from tensorlab._core.engine.backward import grad as backward
 from tensorlab.autograd.grad_mode import enable_grad
-from tensorlab.func.pushing.rules import RECORDS, pushing
+from tensorlab.func.pushing.rules import RECORDS, by_two_passes, pushing
 from tensorlab.ops.creation import full_like, ones_like, zeros_like
 
 
@@ -88,10 +88,16 @@ def log_softmax(op, primals, tangents, out):
     return tangent - (out.exp() * tangent).sum(primals[1], True)
 
 
+# As in ops/scans.pyx: of longer rows the formula takes logarithms of gradients.
+LONGEST_WITH_SHARES = 1024
+
+
 @pushing("logcumsumexp")
 def logcumsumexp(op, primals, tangents, out):
     """sum(t exp(x)) / sum(exp(x)), by logarithms, which may not overflow: of positive and of negative tangents."""
     (x, dim), tangent = primals, tangents[0]
+    if x.ndim > 0 and x.shape[dim] <= LONGEST_WITH_SHARES:  # then v -> v J is a sum, and has derivatives itself
+        return by_two_passes(op, primals, tangents)
     if x.is_complex():
         return (op(x + tangent.log(), dim) - out).exp()
     total = None
