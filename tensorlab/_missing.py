@@ -30,8 +30,8 @@ SIMILAR = 0.75  # how much of two names must agree for one to be a guess at the 
 def refuse(package, name):
     """Return the AttributeError for a name that `package`, a dotted name, does not have.
 
-    >>> print(refuse("tensorlab", "vmap"))
-    tensorlab has no 'vmap' yet; it is planned with chapter 23, higher-order. Until then, ...
+    >>> print(refuse("tensorlab", "parse_schema"))
+    tensorlab has no 'parse_schema' yet; it is planned with chapter 40, custom-ops. Until then, ...
     >>> print(refuse("tensorlab", "zero_like"))
     tensorlab has no 'zero_like'; did you mean 'zeros_like'?
     >>> print(refuse("tensorlab", "Linear"))

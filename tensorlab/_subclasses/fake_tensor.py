@@ -20,10 +20,10 @@ from tensorlab._core.device import get_default
 from tensorlab._core.dispatch.dispatch import shares_storage
 from tensorlab._core.dispatch.facets import reads_values
 from tensorlab._core.dispatch.overrides import disabled_tensor_function
+from tensorlab._pytree import tree_map
 from tensorlab._tensor import Tensor
 from tensorlab.errors import NoDataError
 from tensorlab.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
-from tensorlab._pytree import tree_map
 
 
 class UnsupportedFakeTensorException(RuntimeError):

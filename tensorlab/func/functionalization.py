@@ -76,7 +76,7 @@ def functionalize(func, *, remove="mutations"):
 
 
 class _Content:
-    """What a box shows: a value, how often it was written to, and of a view also what it's a view of, and how it's made.
+    """What a box shows: a value, how often it was written to, and of a view also what it's made of.
 
     Views know the content that they are made of, not the box: `y.t_()` gives the box y another content.
     """
@@ -165,6 +165,9 @@ def _box(level, op, arguments, value, i):
     made = box(level, value)
     if op.is_view and box_of(arguments[0]) is not None:
         rest = arguments[1:]
-        make = lambda x: op(x, *rest) if i is None else op(x, *rest)[i]
+
+        def make(x):
+            return op(x, *rest) if i is None else op(x, *rest)[i]
+
         made._content = _Content(value, _content(arguments[0]), make)
     return made

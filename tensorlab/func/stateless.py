@@ -1,4 +1,4 @@
-"""Modules under transforms: as functions of their parameters, several of one kind at once, and without running statistics."""
+"""Modules under transforms: as functions of their parameters, several at once, and without statistics."""
 
 from tensorlab.nn.batch_norm import _BatchNorm
 from tensorlab.nn.utils.stateless import called_with
@@ -70,7 +70,8 @@ def stack_module_state(models):
     >>> params, buffers = stack_module_state(models)
     >>> params["weight"].shape
     tensorlab.Size([3, 1, 2])
-    >>> vmap(lambda p, b, x: functional_call(models[0], (p, b), x), (0, 0, None))(params, buffers, tensorlab.ones(2)).shape
+    >>> call = lambda p, b, x: functional_call(models[0], (p, b), x)
+    >>> vmap(call, (0, 0, None))(params, buffers, tensorlab.ones(2)).shape
     tensorlab.Size([3, 1])
     """
     models = list(models)

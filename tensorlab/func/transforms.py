@@ -250,7 +250,8 @@ def _vjp(name, func, primals, has_aux):
         given, given_spec = tree_flatten(cotangents)
         if given_spec != spec:
             raise RuntimeError(
-                f"{name}: the cotangents must have the form of what the function returned, {spec}, and have {given_spec}"
+                f"{name}: the cotangents must have the form of what the function returned, {spec}, and "
+                f"have {given_spec}"
             )
         for i, (out, one) in enumerate(zip(outputs, given, strict=True)):
             if one.shape != out.shape:
@@ -351,7 +352,7 @@ def _checked_tangents(name, primals, tangents):
 
 
 def _are_tensors(items):
-    return all([isinstance(one, TensorBase) for one in items])
+    return all(isinstance(one, TensorBase) for one in items)
 
 
 def linearize(func, *primals):

@@ -119,7 +119,7 @@ def _broadcast(prefix, spec):
     """The leaves of a tree that may be a part of another one from the root; None if it isn't."""
     if not isinstance(prefix, (tuple, list, dict)):
         return [prefix] * spec.num_leaves
-    leaves, given = tree_flatten(prefix, lambda tree: not isinstance(tree, (tuple, list, dict)))
+    _, given = tree_flatten(prefix, lambda tree: not isinstance(tree, (tuple, list, dict)))
     if (
         given.type is not spec.type
         or given.num_children != spec.num_children
@@ -160,7 +160,8 @@ def _batch_size(leaves, dims):
     if len(sizes) > 1:
         found = [x.shape[dim] for x, dim in zip(leaves, dims, strict=True) if dim is not None]
         raise ValueError(
-            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {found} for the mapped dimension"
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{found} for the mapped dimension"
         )
     return sizes.pop()
 

@@ -7,8 +7,8 @@ the lines that take its arguments apart and put its result together.
 import sys
 from typing import Any, NamedTuple
 
-from tensorlab.fx.code import CodeGen
 from tensorlab._pytree import TreeSpec, kind_of, tree_flatten, tree_map, tree_unflatten
+from tensorlab.fx.code import CodeGen
 
 __all__ = [
     "PyTreeCodeGen",

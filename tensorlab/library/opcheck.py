@@ -6,6 +6,7 @@ from tensorlab._core.device import META
 from tensorlab._core.device import device as Device
 from tensorlab._core.dispatch.dispatch import shares_storage
 from tensorlab._core.dispatch.overloads import OpOverload, OpOverloadPacket
+from tensorlab._pytree import tree_leaves, tree_map, tree_map_only
 from tensorlab._tensor import Tensor
 from tensorlab.autograd import grad
 from tensorlab.compiler import compile
@@ -14,7 +15,6 @@ from tensorlab.errors import NoDataError
 from tensorlab.library.custom_ops import CustomOpDef
 from tensorlab.ops.random_factories import randn_like
 from tensorlab.testing import assert_close
-from tensorlab._pytree import tree_leaves, tree_map, tree_map_only
 
 TESTS = (
     "test_schema",

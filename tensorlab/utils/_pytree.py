@@ -1,6 +1,7 @@
-"""PyTorch's place for trees: see `tensorlab/_pytree.py`."""
+"""PyTorch's place for trees: see `tensorlab/_pytree.py`, which this is."""
 
-from tensorlab._pytree import *  # noqa: F403
-from tensorlab._pytree import KINDS as KINDS
-from tensorlab._pytree import SUPPORTED_NODES as SUPPORTED_NODES
-from tensorlab._pytree import __all__ as __all__
+import sys
+
+from tensorlab import _pytree
+
+sys.modules[__name__] = _pytree

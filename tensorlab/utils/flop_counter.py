@@ -14,10 +14,10 @@ from math import prod
 from tensorlab._core.dispatch.facets import Facet
 from tensorlab._core.dispatch.overloads import OpOverload, OpOverloadPacket
 from tensorlab._core.engine.engine import queue_callback
+from tensorlab._pytree import tree_leaves, tree_map
 from tensorlab._tensor import Tensor
 from tensorlab.nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
 from tensorlab.utils._python_dispatch import TorchDispatchMode
-from tensorlab._pytree import tree_leaves, tree_map
 
 __all__ = ["FlopCounterMode", "flop_registry", "register_flop_formula"]
 

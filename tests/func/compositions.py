@@ -22,8 +22,8 @@ from tests.oracle import require_torch
 LARGEST = 4000  # elements of a result: more transforms that multiply its size aren't added
 TOLERANCE = 1e-8
 
-# What PyTorch says where it lacks something: a write whose tangent is computed of what was there before, and one in which
-# a tensor that the function made is the same for all examples.
+# What PyTorch says where it lacks something: a write whose tangent is computed of what was there before, and one to
+# a tensor that the function made and that is the same for all examples.
 LACKING = ["has been modified by an inplace operation", "vmap: inplace arithmetic"]
 
 # Lines of a program. {a} is a value, {b} another one; {d} a dimension of a, {n} its size, {i} a place in it.
@@ -129,16 +129,8 @@ class Program:
                 else:
                     d = rng.randrange(len(shape))
                     line = rng.choice(LINES)
-                    places = dict(
-                        a=a,
-                        b=b,
-                        d=d,
-                        n=shape[d],
-                        i=rng.randrange(shape[d]),
-                        shape=shape,
-                        last=shape[-1],
-                    )
-                    code = line.format(**places)
+                    sizes = {"n": shape[d], "i": rng.randrange(shape[d]), "last": shape[-1]}
+                    code = line.format(a=a, b=b, d=d, shape=shape, **sizes)
                 try:
                     value = eval(code, names)
                 except (RuntimeError, IndexError, ValueError):
@@ -254,7 +246,9 @@ class Composition:
         return self._jacobian("jacfwd", shapes, out, which)
 
     def _vmap(self, rng, shapes, out, which):
-        size = rng.randint(2, 3)  # PyTorch lets what differs be written to what all share if there is one example
+        size = rng.randint(
+            2, 3
+        )  # PyTorch lets what differs be written to what all share if there is one example
         if int(np.prod(out)) * size > LARGEST:
             return None
         dims = [rng.choice((0, None, rng.randint(0, len(one)))) for one in shapes]

@@ -57,7 +57,6 @@ NEEDS_VALUES = {
     *("nonzero", "nonzero_numpy", "one_hot", "repeat_interleave", "runs"),
     *("adam_step_", "sgd_step_"),  # optimizers write numbers, which meta has not
     "polar_factor_backward",  # a second derivative, which meta is not asked for
-    "clamp_high_",  # histc has found the bins of values
 }
 
 

@@ -9,11 +9,11 @@ process can read them.
 import dataclasses
 
 from tensorlab import _missing
+from tensorlab._pytree import tree_map
 from tensorlab._tensor import Tensor
 from tensorlab.distributed import coalescing, objects, process_groups
 from tensorlab.errors import DistError
 from tensorlab.ops.creation import zeros_like
-from tensorlab._pytree import tree_map
 
 __all__ = [
     "StateDictOptions",

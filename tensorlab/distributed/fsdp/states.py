@@ -4,12 +4,12 @@ All sharded modules of one model have a `Context`: the order in which their forw
 is the order for gathering ahead. In backward it goes the other way.
 """
 
+from tensorlab._pytree import tree_map
 from tensorlab._tensor import Tensor
 from tensorlab.autograd.grad_mode import is_grad_enabled
 from tensorlab.autograd.variable import queue_callback
 from tensorlab.distributed.fsdp.saved import without_gathered
 from tensorlab.nn.parameter import Parameter
-from tensorlab._pytree import tree_map
 
 STATE = "_fsdp_state"  # the attribute of a module that holds its State
 

@@ -1,9 +1,9 @@
 """Microbatches: a batch cut into pieces that follow each other through a pipeline."""
 
 from tensorlab import _missing
+from tensorlab._pytree import tree_flatten, tree_map, tree_unflatten
 from tensorlab._tensor import Tensor
 from tensorlab.ops.joining import cat
-from tensorlab._pytree import tree_flatten, tree_map, tree_unflatten
 
 __all__ = ["TensorChunkSpec", "merge_chunks", "split_args_kwargs_into_chunks"]
 

@@ -1,6 +1,7 @@
 """PipelineStage: a part of a model on one rank, and what goes to and comes from its neighbours."""
 
 from tensorlab import _missing
+from tensorlab._pytree import tree_flatten, tree_unflatten
 from tensorlab._tensor import Tensor
 from tensorlab.autograd import backward as run_backward
 from tensorlab.distributed import objects, point_to_point
@@ -8,7 +9,6 @@ from tensorlab.distributed.pipelining.microbatch import detached
 from tensorlab.distributed.process_groups import the_group
 from tensorlab.errors import DistError
 from tensorlab.ops.creation import empty
-from tensorlab._pytree import tree_flatten, tree_unflatten
 
 __all__ = ["PipelineStage"]
 

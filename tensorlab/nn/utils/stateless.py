@@ -96,6 +96,9 @@ def _merged(dicts):
     for one in dicts:
         twice = [name for name in one if name in merged]
         if twice:
-            raise ValueError(f"functional_call: {', '.join(map(repr, twice))} appeared in multiple dictionaries; give each once")
+            raise ValueError(
+                f"functional_call: {', '.join(map(repr, twice))} appeared in multiple dictionaries; "
+                "give each once"
+            )
         merged.update(one)
     return merged

@@ -53,7 +53,8 @@ cdef double at_zero(const double* a, double y, int k, int n) noexcept nogil:
     if y > k:
         return 0
     if k == 0 and y == 0:
-        return n == 0                           # the slope of 0 ** y, which jumps at y = 0, is 0 by convention, as in PyTorch
+        # 0 ** y jumps at y = 0: its slope there is 0 by convention, as in PyTorch, and has none itself
+        return 1 if n == 0 else 0 if n == 1 else <double>INFINITY - INFINITY
     for j in range(n + 1):
         if a[j] != 0:
             if j == n and y == k:
