@@ -102,6 +102,7 @@ nightly: packages build
 	$(PY) tools/repeat_faults.py 200
 	$(PY) tools/random_programs.py --number 100000
 	$(PY) tools/solutions_in_wheel.py
+	tools/build_without_threads.sh
 	$(MAKE) debug
 	$(MAKE) mutants
 
