@@ -1,11 +1,12 @@
 """Ordinary tensors that become boxes, and boxes that become ordinary tensors again.
 
-Inside of `forward_ad.dual_level` a program may write a tensor with a tangent into one that it has made before. The object stays
-the same, as a program holds it, and is a box from then on: what it was, a layout over memory, moves into a new tensor, the
-value of the box. When the level ends, every box of it that is still alive takes the layout of its value back.
+Inside of `forward_ad.dual_level` a program may write a tensor with a tangent into one that it
+has made before. The object stays the same, as a program holds it, and is a box from then on:
+what it was, a layout over memory, moves into a new tensor, the value of the box. When the level
+ends, every box of it that is still alive takes the layout of its value back.
 
-What autograd knows of the object stays where it is. The value has the same history, so that derivatives of tangents find it.
-"""
+What autograd knows of the object stays where it is. The value has the same history, so that
+derivatives of tangents find it. """
 from tensorlab._core.dispatch.levels cimport Box, Level, box_at, fill
 from tensorlab._core.tensor cimport (
     TensorBase, alias, put_into_box, set_layout, offset_of
@@ -13,7 +14,9 @@ from tensorlab._core.tensor cimport (
 
 
 def become_box(TensorBase x not None, Level level not None, TensorBase tangent=None):
-    """Make an ordinary tensor a box of a level, without a tangent; if it is a view, its base first."""
+    """Make an ordinary tensor a box of a level, without a tangent; if it is a view, its base
+    first.
+    """
     cdef TensorBase value = alias(x)
     cdef Box whole = None
     view = None
@@ -27,7 +30,9 @@ def become_box(TensorBase x not None, Level level not None, TensorBase tangent=N
 
 
 def strided_view(TensorBase value, ssize_t distance):
-    """The function that returns the part of a tangent that `value` is of its base, `distance` elements behind its beginning."""
+    """The function that returns the part of a tangent that `value` is of its base, `distance`
+    elements behind its beginning.
+    """
     size, stride = value.shape, value.stride()
 
     def view(tangent):
@@ -39,7 +44,8 @@ def strided_view(TensorBase value, ssize_t distance):
 def show_history(TensorBase x not None, TensorBase value not None):
     """Give a box the history of its value, a view: it's the same view to a program."""
     x.counter, x.base, x.creation = value.counter, value.base, value.creation
-    x.node, x.output_number, x.view_version = value.node, value.output_number, value.view_version
+    x.node, x.output_number = value.node, value.output_number
+    x.view_version = value.view_version
     value.base = None                       # a write is recorded once, at the box
 
 

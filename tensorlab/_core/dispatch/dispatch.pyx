@@ -15,7 +15,7 @@ from cpython.object cimport PyObject
 from tensorlab._core.dispatch.layers cimport (
     AUTOCAST, AUTOGRAD, Layer, handle, has_keys, is_seen, topmost
 )
-from tensorlab._core.dispatch.levels cimport (
+from tensorlab._core.dispatch.level_calls cimport (
     Level, is_boxed, level_of_call, run_inside, run_level, set_entries
 )
 from tensorlab._core.dispatch.op cimport (

@@ -1,7 +1,4 @@
-"""Levels: the transforms that are running, and the boxes in which they show tensors to a program."""
-from cpython.object cimport PyObject
-
-from tensorlab._core.dispatch.op cimport Op, run_function
+"""Levels: the transforms that are running, and the boxes in which they show tensors."""
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 
@@ -35,14 +32,13 @@ cdef class Box:
     cdef readonly object view       # tangent of that one: tangent of the view,
     cdef TensorBase seen            # and the tangent of that one when `own_tangent` was made
 
-cdef TensorBase tangent_of(Box box)
-cdef Box box_at(object x, Level level)
-cdef int fill(TensorBase x, Level level, TensorBase value, TensorBase tangent, Box viewed, object view) except -1
+cdef Level innermost()
+cdef void show_levels(Level level) noexcept
 cdef bint will_differentiate_again() noexcept
 cdef bint has_hidden_values(TensorBase x) noexcept
-cdef Level level_of_call(Op op, PyObject** arguments, int n)
-cdef bint is_boxed(PyObject** arguments, int n)
-cdef object run_level(Level level, Op op, PyObject** arguments, int n)
-cdef object run_inside(Op op, PyObject** arguments, int n)
 cdef TensorBase boxed(Level level, TensorBase value, TensorBase tangent)
-cdef int set_entries(run_function entry, run_function recorded) except -1
+cdef TensorBase tangent_of(Box box)
+cdef Box box_at(object x, Level level)
+cdef int fill(TensorBase x, Level level, TensorBase value, TensorBase tangent, Box viewed,
+              object view) except -1
+cdef int show_layout(TensorBase x, Box box) except -1

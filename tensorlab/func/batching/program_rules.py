@@ -9,7 +9,7 @@ results, one for all or one for each. Arguments by keyword only are given by key
 
 from typing import NamedTuple
 
-from tensorlab._core.dispatch.levels import opened
+from tensorlab._core.dispatch.level_calls import opened
 from tensorlab._core.tensor import TensorBase
 from tensorlab.func.batching.rules import InParts, Same, in_boxes
 

@@ -29,7 +29,8 @@ warning says so.
 import warnings
 
 from tensorlab._core.dispatch.facets import REGISTRY, Facet
-from tensorlab._core.dispatch.levels import box, fill_box, opened, value_at
+from tensorlab._core.dispatch.level_calls import opened
+from tensorlab._core.dispatch.levels import box, fill_box, value_at
 from tensorlab._core.tensor import TensorBase
 
 
