@@ -6,7 +6,8 @@ what it was, a layout over memory, moves into a new tensor, the value of the box
 ends, every box of it that is still alive takes the layout of its value back.
 
 What autograd knows of the object stays where it is. The value has the same history, so that
-derivatives of tangents find it. """
+derivatives of tangents find it.
+"""
 from tensorlab._core.dispatch.levels cimport Box, Level, box_at, fill
 from tensorlab._core.tensor cimport (
     TensorBase, alias, put_into_box, set_layout, offset_of

@@ -2,7 +2,8 @@
 
 levels.pyx says what a level and a box are. Here a call finds its level (`level_of_call`), and
 the level makes others of it (`run_level`): with the values of its boxes, for the levels around
-it. """
+it.
+"""
 from cpython.object cimport PyObject
 
 from tensorlab._core.dispatch.levels cimport (
@@ -37,7 +38,8 @@ cdef Level level_of_call(Op op, PyObject** arguments, int n):
     ended or none lies above.
 
     What a function computes inside of grad or jvp is in boxes of that level even if no operand
-    is. So it's told from tensors that come from outside, which must not be written to. """
+    is. So it's told from tensors that come from outside, which must not be written to.
+    """
     cdef Level level = None, inner
     cdef bint is_fill
     cdef int i

@@ -65,7 +65,8 @@ def enter_level(str transform, int kind, rules=None, run=None, *, ssize size=0,
     """Begin a transform in this thread; `leave_level` ends it.
 
     `rules` is the facet with the rules of ops, and `run(level, op, arguments)` handles a call
-    that isn't handled here. """
+    that isn't handled here.
+    """
     cdef ThreadState* state = thread_state()
     cdef Level level = Level.__new__(Level)
     level.transform, level.kind, level.rules, level.run = transform, kind, rules, run
@@ -246,7 +247,8 @@ def box(Level level not None, TensorBase value not None, TensorBase tangent=None
     the value isn't shown.
 
     For a view of what is in a box at PUSHES: `viewed` is that box, and `view(tangent)` the same
-    view of its tangent. """
+    view of its tangent.
+    """
     cdef TensorBase x = new_tensor()
     fill(x, level, value, tangent, viewed, view)
     return x

@@ -8,7 +8,8 @@ The n-th derivative of this by y is, by the product rule,
 where a_j is the coefficient of t ** j in (y + t) (y + t - 1) ... (y + t - k + 1). So one op has
 all of them, and its own derivatives are the op again, with another k or n. Formulas that
 multiply x ** y with a logarithm would have 0 * inf at x = 0 in one order or another; here the
-limit is taken as it is. """
+limit is taken as it is.
+"""
 from libc.math cimport INFINITY, log, pow as c_pow
 
 from tensorlab._core.dispatch.dispatch cimport run_quaternary
