@@ -143,8 +143,8 @@ def one_by_one(op, size, batched, *arguments):
     if op.name not in _warned:
         _warned.add(op.name)
         warnings.warn(
-            f"vmap: {op.name} has no batching rule, so it runs {size} times here, once for each "
-            f"example",
+            f"vmap: {op.name} has no batching rule, so it runs {size} times here, once for "
+            f"each example",
             stacklevel=2,
         )
     if size == 0:
