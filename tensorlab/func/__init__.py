@@ -5,7 +5,6 @@ jacrev, jacfwd, hessian                       all of them at once
 vmap                                          a function of one example, for a batch
 functional_call, stack_module_state           modules as functions of their parameters
 functionalize                                 a function without writes
-    functionalize                                 a function without writes
 """
 
 from tensorlab._on_demand import on_demand
