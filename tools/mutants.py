@@ -142,6 +142,8 @@ FAMILIES = {
               "_core/graph/inplace.pyx _core/dispatch/recording.pyx _core/graph/saved.pyx "
               "_core/engine/node_hooks.pyx _core/state/warning.py "
               "_core/engine/function.pyx _core/state/modes.pyx _core/tensor.p[xy][dx] _core/storage.pyx", GRAPH),
+    "func": ("func/*.py func/*/*.py autograd/forward_ad.py _core/dispatch/levels.pyx",
+             ["tests/func", "tests/autograd/test_forward_ad.py"]),
     "optim": ("ops/optim_steps.pyx optim/*.py optim/lr_scheduler/*.py", ["tests/optim"]),
     "nn": ("nn/*.py nn/utils/*.py nn/modules/*.py nn/attention/*.py",
            ["tests/nn", "tests/test_missing.py", "tests/ops/test_pooling.py"]),
