@@ -1,5 +1,7 @@
 """What do transforms cost: gradients of each example, Jacobians, tangents, an ensemble?
 
+With one thread and with two.
+
 python benchmarks/bench_func.py [WORD]       rows whose name contains the word
 """
 
@@ -99,4 +101,6 @@ ROWS = [
 
 if __name__ == "__main__":
     word = sys.argv[1] if len(sys.argv) > 1 else ""
-    table([row for row in ROWS if word in row[0]])
+    for threads in (1, 2):
+        print(f"threads: {threads}")
+        table([row for row in ROWS if word in row[0]], threads=threads)

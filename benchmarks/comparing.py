@@ -49,9 +49,9 @@ def best_seconds(loop, seconds=0.02, repeats=3):
     return min(times)
 
 
-def compare(statement, setup, rounds=5):
+def compare(statement, setup, rounds=5, threads=1):
     """Median ratio, lowest, highest, and our median seconds. `setup(T)` gives the names the statement uses."""
-    loops = [loop_of(statement, {"T": T, **setup(T)}) for T in modules()]
+    loops = [loop_of(statement, {"T": T, **setup(T)}) for T in modules(threads)]
     ratios, ours = [], []
     for _ in range(rounds):
         seconds = [best_seconds(loop) for loop in loops]
@@ -60,12 +60,12 @@ def compare(statement, setup, rounds=5):
     return statistics.median(ratios), min(ratios), max(ratios), statistics.median(ours)
 
 
-def table(rows, rounds=5):
+def table(rows, rounds=5, threads=1):
     """Print a line for each (name, statement, setup), and the geometric mean of the ratios."""
     print(f"{'':28s} {'ours':>10s} {'ratio':>7s} {'lowest':>7s} {'highest':>7s}")
     ratios = []
     for name, statement, setup in rows:
-        ratio, lowest, highest, seconds = compare(statement, setup, rounds)
+        ratio, lowest, highest, seconds = compare(statement, setup, rounds, threads)
         ratios.append(ratio)
         print(
             f"{name:28s} {seconds * 1e6:8.2f}us {ratio:7.3f} {lowest:7.3f} {highest:7.3f}",
