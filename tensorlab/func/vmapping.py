@@ -35,7 +35,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
 
     Returns
     -------
-    function : with the arguments of `func`; those by keyword have their batch in dimension 0
+    function : with the arguments of `func`; those by keyword are the same for all examples
 
     Raises
     ------
@@ -64,9 +64,9 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
 
     @functools.wraps(func)
     def wrapped(*args, **kwargs):
-        leaves, dims, spec = _checked_inputs(func, in_dims, args, kwargs)
+        leaves, dims, spec = _checked_inputs(func, in_dims, args)
         size = _batch_size(leaves, dims)
-        call = functools.partial(_call, func, spec, dims, out_dims, randomness)
+        call = functools.partial(_call, func, spec, dims, out_dims, randomness, kwargs)
         if chunk_size is None or chunk_size >= size:
             return call(leaves, size)
         parts = [
@@ -82,8 +82,8 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
 
 
 # ---------------------------------------------------------------- inputs
-def _checked_inputs(func, in_dims, args, kwargs):
-    """Leaves of the arguments, the dimension of the batch of each (None if it has none), and the form of all."""
+def _checked_inputs(func, in_dims, args):
+    """Leaves of the arguments, the dimension of the batch of each (None if it has none), and their form."""
     name = getattr(func, "__name__", repr(func))
     where = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
     if not (in_dims is None or isinstance(in_dims, (int, tuple, list))):
@@ -91,24 +91,20 @@ def _checked_inputs(func, in_dims, args, kwargs):
             f"{where}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure "
             f"of inputs, got: {type(in_dims).__name__}"
         )
-    leaves, args_spec = tree_flatten(args)
-    if not leaves and not kwargs:
+    leaves, spec = tree_flatten(args)
+    if not leaves:
         raise ValueError(
             f"{where}: got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over "
-            f"a function with no inputs"
+            f"a function with no inputs, or give all of them by keyword: those have no batch"
         )
-    dims = _broadcast(
-        in_dims if isinstance(in_dims, (int, type(None))) else tuple(in_dims), args_spec
-    )
+    dims = _broadcast(in_dims if isinstance(in_dims, (int, type(None))) else tuple(in_dims), spec)
     if dims is None:
         raise ValueError(
             f"{where}: in_dims is not compatible with the structure of inputs. in_dims has structure "
-            f"{tree_flatten(in_dims, _is_none)[1]}, but the inputs have {args_spec}"
+            f"{tree_flatten(in_dims, _is_none)[1]}, but the inputs have {spec}"
         )
-    named, named_spec = tree_flatten(kwargs)
-    dims += [0 if isinstance(one, TensorBase) else None for one in named]
-    checked = [_checked_dim(where, x, dim) for x, dim in zip([*leaves, *named], dims, strict=True)]
-    return [*leaves, *named], checked, (args_spec, named_spec, len(leaves))
+    checked = [_checked_dim(where, x, dim) for x, dim in zip(leaves, dims, strict=True)]
+    return leaves, checked, spec
 
 
 def _is_none(tree):
@@ -174,16 +170,14 @@ def _chunk(leaves, dims, begin, count):
 
 
 # ---------------------------------------------------------------- the call
-def _call(func, spec, dims, out_dims, randomness, leaves, size):
+def _call(func, spec, dims, out_dims, randomness, kwargs, leaves, size):
     """Call the function with boxes, and take the results out of them."""
-    args_spec, named_spec, count = spec
     with batching("vmap", size, randomness) as level:
         boxes = [
             x if dim is None else box(level, _batch_first(x, dim))
             for x, dim in zip(leaves, dims, strict=True)
         ]
-        args = tree_unflatten(boxes[:count], args_spec)
-        out = func(*args, **tree_unflatten(boxes[count:], named_spec))
+        out = func(*tree_unflatten(boxes, spec), **kwargs)
         return unboxed(func, level, size, out, out_dims)
 
 

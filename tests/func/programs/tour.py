@@ -81,6 +81,23 @@ def batches_of_every_dim(T):
 
 
 @program
+def arguments_by_keyword(T):
+    """They have no batch: all examples get the same."""
+    f = lambda x, *, scale, shift=None: x * scale if shift is None else x @ scale + shift
+    x, scale = normal(T, 3, 2), normal(T, 2, seed=1)
+    try:
+        T.func.vmap(f)(x=x, scale=scale)
+        refused = False
+    except ValueError:
+        refused = True
+    return {
+        "every": T.func.vmap(f)(x, scale=scale),
+        "chunks": T.func.vmap(f, chunk_size=2)(x, scale=scale, shift=scale[0]),
+        "refused": refused,
+    }
+
+
+@program
 def distances_of_all_pairs(T):
     """vmap in vmap."""
     a, b = normal(T, 4, 3), normal(T, 6, 3)
