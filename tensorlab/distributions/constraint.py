@@ -4,6 +4,8 @@
 has `event_dim` dimensions: 0 for a number, 1 for a point of the simplex, 2 for a matrix.
 """
 
+from tensorlab._core.tensor import TensorBase
+from tensorlab.func.trees import debug_unwrap
 from tensorlab.ops.joining import cat, stack
 
 
@@ -31,7 +33,12 @@ class Constraint:
 
     def __repr__(self):
         name = type(self).__name__.removeprefix("_")
-        return f"{name}({', '.join(f'{bound}={getattr(self, bound)}' for bound in self._bounds)})"
+        bounds = [(bound, getattr(self, bound)) for bound in self._bounds]
+        shown = [
+            f"{bound}={debug_unwrap(value) if isinstance(value, TensorBase) else value}"
+            for bound, value in bounds
+        ]
+        return f"{name}({', '.join(shown)})"
 
 
 class _Dependent(Constraint):

@@ -4,6 +4,7 @@ import math
 
 from tensorlab._core.tensor import Size
 from tensorlab.distributions import constraints
+from tensorlab.distributions.distribution import all_true
 from tensorlab.distributions.exp_family import ExponentialFamily
 from tensorlab.distributions.utils import (
     are_numbers,
@@ -57,7 +58,8 @@ class ContinuousBernoulli(ExponentialFamily):
             self.logits = value
         else:
             self.probs = value
-            if validate_args is not None and not self.arg_constraints["probs"].check(value).all():
+            is_valid = self.arg_constraints["probs"].check
+            if validate_args is not None and not all_true(is_valid(value)):
                 raise ValueError(
                     f"ContinuousBernoulli: probs must lie between 0 and 1, but is {value}"
                 )

@@ -7,6 +7,7 @@ from tensorlab._tensor import Tensor
 from tensorlab.autograd import no_grad
 from tensorlab.distributions import constraints
 from tensorlab.distributions.utils import lazy_property
+from tensorlab.func.trees import debug_unwrap
 from tensorlab.ops.pointwise.elementary import exp
 
 __all__ = ["Distribution"]
@@ -79,7 +80,7 @@ class Distribution:
                 continue  # computed of another parameter, which is checked
             value = getattr(self, name)
             valid = constraint.check(value)
-            if not valid.all():
+            if not all_true(valid):
                 raise ValueError(
                     f"{type(self).__name__}: the parameter {name} of shape {tuple(value.shape)} must satisfy "
                     f"{constraint!r}, but {invalid(value, valid)}"
@@ -219,7 +220,7 @@ class Distribution:
             )
             return
         valid = support.check(value)
-        if not valid.all():
+        if not all_true(valid):
             raise ValueError(
                 f"{self!r}: a value of shape {tuple(value.shape)} must lie in the support, {support!r}, but "
                 f"{invalid(value, valid)}"
@@ -259,14 +260,23 @@ class Distribution:
         shown = []
         for name in names:
             value = self.__dict__[name]
+            value = debug_unwrap(value) if isinstance(value, Tensor) else value
             is_single = not isinstance(value, Tensor) or value.numel() == 1
             shown.append(f"{name}: {value if is_single else value.size()}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
+def all_true(valid):
+    """Are all values valid? Inside of vmap, those of all examples: what is wrong in one is refused."""
+    return debug_unwrap(valid).all()
+
+
 def invalid(value, valid):
     """Say which values are not valid: the first few, and where they are."""
+    value, valid = debug_unwrap(value), debug_unwrap(valid)
     places = (~valid).nonzero().tolist()
+    if value.shape[: valid.ndim] != valid.shape:  # bounds differ between examples of vmap
+        return f"{len(places)} of {valid.numel()} values don't"
     if not places or not places[0]:
         return f"it is {value.tolist()}"
     shown = [f"{value[tuple(place)].tolist()} at {place}" for place in places[:SHOWN]]

@@ -4,7 +4,7 @@ from tensorlab._core.dtypes import finfo
 from tensorlab._core.tensor import Size
 from tensorlab.autograd import no_grad
 from tensorlab.distributions import constraints
-from tensorlab.distributions.distribution import Distribution, invalid
+from tensorlab.distributions.distribution import Distribution, all_true, invalid
 from tensorlab.distributions.utils import (
     are_numbers,
     broadcast_all,
@@ -50,7 +50,7 @@ class Geometric(Distribution):
         super().__init__(
             Size() if are_numbers(given) else value.size(), validate_args=validate_args
         )
-        if self._validate_args and probs is not None and not (value > 0).all():
+        if self._validate_args and probs is not None and not all_true(value > 0):
             raise ValueError(
                 f"Geometric: the parameter probs of shape {tuple(value.shape)} must be above 0, but "
                 f"{invalid(value, value > 0)}"

@@ -6,6 +6,7 @@ import pytest
 
 import tensorlab
 import tensorlab.distributions as d
+from tensorlab.func import vmap
 
 T = tensorlab.tensor
 
@@ -13,6 +14,12 @@ BAD_VALUES = [
     (lambda: d.Normal(0.0, -1.0), "scale of shape () must satisfy GreaterThan(lower_bound=0.0), but it is -1.0"),
     (lambda: d.Normal(0.0, T([1.0, -2.0])), "1 of 2 don't: -2.0 at [1]"),
     (lambda: d.Gamma(T([0.0, 1.0]), 1.0), "the parameter concentration"),
+    (lambda: vmap(lambda x: d.Normal(0.0, x).mean)(T([1.0, -2.0])), "1 of 2 don't: -2.0 at [1]"),
+    (lambda: vmap(d.Uniform(0.0, 1.0).log_prob)(T([0.5, 2.0])), "1 of 2 don't: 2.0 at [1]"),
+    (
+        lambda: vmap(lambda x: d.Uniform(x, x + 1).log_prob(T(1.5)))(T([1.0, 2.0])),
+        "1 of 2 values don't",
+    ),
     (lambda: d.Uniform(1.0, 0.0), "the parameter low"),
     (lambda: d.Bernoulli(1.5), "the parameter probs"),
     (lambda: d.Bernoulli(0.5, 0.5), "Bernoulli takes either probs or logits, but both was given"),

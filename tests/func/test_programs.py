@@ -10,8 +10,9 @@ import tensorlab
 from tests.func import programs
 from tests.oracle import require_torch
 
-pytestmark = pytest.mark.filterwarnings(  # what PyTorch imports, and what it says of its own graphs
-    "ignore::DeprecationWarning", "ignore:Attempted to insert a get_attr Node"
+pytestmark = pytest.mark.filterwarnings(  # what PyTorch imports, and says of its graphs and loops
+    *("ignore::DeprecationWarning", "ignore:Attempted to insert a get_attr Node"),
+    "ignore:There is a performance drop",
 )
 
 for module in pkgutil.iter_modules(programs.__path__):
