@@ -76,7 +76,7 @@ def functionalize(func, *, remove="mutations"):
 
 
 class _Content:
-    """What a box shows: a value, how often it was written to, and of a view also what it's made of.
+    """What a box shows: a value, how often it was written to, and of a view its base and how it's made.
 
     Views know the content that they are made of, not the box: `y.t_()` gives the box y another content.
     """

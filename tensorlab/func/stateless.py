@@ -1,4 +1,4 @@
-"""Modules under transforms: as functions of their parameters, several at once, and without statistics."""
+"""Modules under transforms: functions of parameters, many of a kind at once, no running statistics."""
 
 from tensorlab.nn.batch_norm import _BatchNorm
 from tensorlab.nn.utils.stateless import called_with
@@ -71,7 +71,7 @@ def stack_module_state(models):
     >>> params["weight"].shape
     tensorlab.Size([3, 1, 2])
     >>> call = lambda p, b, x: functional_call(models[0], (p, b), x)
-    >>> vmap(call, (0, 0, None))(params, buffers, tensorlab.ones(2)).shape
+    >>> vmap(call, in_dims=(0, 0, None))(params, buffers, tensorlab.ones(2)).shape
     tensorlab.Size([3, 1])
     """
     models = list(models)

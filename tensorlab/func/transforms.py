@@ -250,8 +250,8 @@ def _vjp(name, func, primals, has_aux):
         given, given_spec = tree_flatten(cotangents)
         if given_spec != spec:
             raise RuntimeError(
-                f"{name}: the cotangents must have the form of what the function returned, {spec}, and "
-                f"have {given_spec}"
+                f"{name}: the cotangents must have the form of what the function returned, {spec}, "
+                f"and have {given_spec}"
             )
         for i, (out, one) in enumerate(zip(outputs, given, strict=True)):
             if one.shape != out.shape:

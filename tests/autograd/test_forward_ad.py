@@ -22,6 +22,7 @@ def test_a_dual_tensor_has_both_parts_until_its_level_ends():
         assert parts(made) == ([3, 6], [3, 1.5])
         assert dual._base is X
         assert parts(X) == ([1, 2], None)
+        assert parts(fw.unpack_dual(dual).primal) == ([1, 2], None)
         assert repr(dual) == "tensor([1., 2.], tangent=tensor([1.0000, 0.5000]))"
         assert dual.numpy().tolist() == [1, 2]
     assert repr(made) == "tensor([3., 6.])"
@@ -70,8 +71,10 @@ def test_no_tangents_are_computed_where_they_are_switched_off():
         dual = fw.make_dual(X, T)
         with fw._set_fwd_grad_enabled(False):
             assert parts(dual * 2) == ([2, 4], None)
+            assert parts(dual) == ([1, 2], None)
         with tensorlab.inference_mode():
             assert parts(dual * 2) == ([2, 4], None)
+            assert parts(dual) == ([1, 2], None)
         with tensorlab.no_grad():
             assert parts(dual * 2) == ([2, 4], [2, 1])
         assert parts(dual.detach()) == ([1, 2], None)

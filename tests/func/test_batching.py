@@ -38,26 +38,27 @@ def refuses(error):
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=identifier)
 def test_vmap_gives_what_a_loop_over_the_examples_gives(sample):
-    examples = Examples(sample)
-    for pattern in examples.patterns:
-        try:
-            examples.compare(examples.call, pattern)
-        except Exception as error:
-            if not (is_expected(sample, error) and refuses(error)):
-                raise
+    for inputs in [sample.inputs, *sample.more]:
+        examples = Examples(sample, inputs)
+        for pattern in examples.patterns:
+            try:
+                examples.compare(examples.call, pattern)
+            except Exception as error:
+                if not (is_expected(sample, error) and refuses(error)):
+                    raise
 
 
 @pytest.mark.parametrize("sample", [s for s in SAMPLES if s.derivatives], ids=identifier)
 def test_so_do_gradients_of_each_example(sample):
-    examples = Examples(sample)
-    gradient = examples.gradient()
-    if gradient is None or not examples.patterns:
-        return
-    try:
-        examples.compare(gradient, examples.patterns[-1])
-    except Exception as error:
-        if not (is_expected(sample, error) and refuses(error)):
-            raise
+    for inputs in [sample.inputs, *sample.more]:
+        examples = Examples(sample, inputs)
+        gradient = examples.gradient()
+        for pattern in examples.patterns if gradient is not None else ():
+            try:
+                examples.compare(gradient, pattern)
+            except Exception as error:
+                if not (is_expected(sample, error) and refuses(error)):
+                    raise
 
 
 def is_expected(sample, error):

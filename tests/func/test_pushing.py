@@ -8,7 +8,7 @@ import pytest
 import tensorlab
 from tensorlab import func
 from tests.ops.every_sample import FAMILIES, call_quietly
-from tests.ops.samples import is_floating, make_tensor
+from tests.ops.samples import Sample, is_floating, make_tensor, normal
 
 # backward leaves the row for padding out, or divides by how often a row is used; forward mode doesn't, as in PyTorch
 NO_TRANSPOSE = ("embedding", "embedding frequency")
@@ -73,6 +73,11 @@ def test_forward_mode_is_the_transpose_of_backward(family):
         if not np.isclose(forward, backward, rtol=1e-6, atol=1e-8, equal_nan=True):
             wrong[sample.name] = f"{forward} and {backward}"
     assert not wrong
+
+
+def test_so_it_is_for_rows_that_need_logarithms_of_tangents():
+    long = Sample("logcumsumexp", lambda T, x: T.logcumsumexp(x, 0), normal(1100))
+    assert np.isclose(*sides(long), rtol=1e-6)
 
 
 # ---------------------------------------------------------------- writes and views
@@ -140,3 +145,10 @@ def test_second_derivatives_agree_whatever_the_order(name):
     for t in tensorlab.eye(4, dtype=tensorlab.float64):
         _, along = func.jvp(lambda x, t=t: func.jvp(NESTED[name], (x,), (t,))[1], (X,), (t,))
         assert tensorlab.allclose(along, t @ expected @ t)
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_tangents_are_linear_in_the_direction_and_have_derivatives_by_it(name):
+    along = lambda t: func.jvp(NESTED[name], (X,), (t,))[1]
+    found = func.jacrev(along)(tensorlab.zeros_like(X))
+    assert tensorlab.allclose(found, func.grad(NESTED[name])(X))

@@ -108,6 +108,9 @@ REFUSED = {
     "grad by integers": lambda T, x: T.func.grad(scalar)(T.arange(3)),
     "no argnums": lambda T, x: T.func.grad(scalar, argnums=())(x),
     "argnums twice": lambda T, x: T.func.grad(lambda x, y: (x * y).sum(), argnums=(0, 0))(x, x),
+    "argnums twice, once from the end": lambda T, x: T.func.grad(
+        lambda x, y: (x * y).sum(), argnums=(0, -2)
+    )(x, x),
     "argnums too large": lambda T, x: T.func.grad(scalar, argnums=2)(x),
     "no aux": lambda T, x: T.func.grad(scalar, has_aux=True)(x),
     "vjp of no tensor": lambda T, x: T.func.vjp(lambda x: 3.0, x),
@@ -216,6 +219,25 @@ def test_nothing_stays_alive():
         tensorlab.func.hessian(lambda x: (x**3).sum())(x)
         tensorlab.func.vmap(tensorlab.func.grad(lambda x: x**3))(x)
     assert tensorlab.live_tensors() == before
+
+
+def test_what_leaks_is_an_ordinary_tensor_afterwards():
+    leaked = []
+
+    def f(x):
+        leaked.append(x * 2)
+        return leaked[-1].sum()
+
+    x = tensorlab.tensor([1.0, 3.0])
+    for transform in (tensorlab.func.grad, lambda f: lambda x: tensorlab.func.jvp(f, (x,), (x,))):
+        transform(f)(x)
+        y = leaked[-1]
+        assert (y + 1).tolist() == [3, 7]
+        w = tensorlab.ones(2, requires_grad=True)
+        (w * y).sum().backward()
+        assert w.grad.tolist() == [2, 6]
+        assert y.add_(1) is y
+        assert y.tolist() == [3, 7]
 
 
 # ---------------------------------------------------------------- compiled

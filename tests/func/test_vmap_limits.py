@@ -7,6 +7,7 @@ import pytest
 
 import tensorlab as torch
 from tensorlab.func import grad, vmap
+from tensorlab.func.batching.rules import _warned as warned
 
 X = torch.arange(12.0).reshape(3, 4)
 
@@ -126,6 +127,9 @@ DRAWS = {
     "normal_": lambda x: (x * 1).normal_(),
     "dropout": lambda x: torch.nn.functional.dropout(x + 1, 0.5),
     "randperm": lambda x: torch.randperm(20),
+    "multinomial": lambda x: torch.multinomial(torch.ones(20), 9) + 0 * x[0].long(),
+    "multinomial of rows": lambda x: torch.multinomial(torch.ones(2, 20), 9) + 0 * x[0].long(),
+    "bernoulli_ of tensors": lambda x: (x * 1).bernoulli_(torch.full(x.shape, 0.5)),
     "a fill of what all share": lambda x: torch.zeros(20).uniform_(),
     "nested": vmap(lambda y: torch.rand(4) + 0 * y, randomness="different"),
 }
@@ -138,6 +142,7 @@ def test_random_numbers_are_as_asked(name):
         with pytest.raises(RuntimeError, match="vmap: called random operation .* error mode"):
             vmap(draw)(X)
     same = vmap(draw, randomness="same")(torch.ones(3, 4))
+    assert same.shape == (3, *draw(torch.ones(4)).shape)
     assert same[0].equal(same[1])
     assert same[0].equal(same[2])
     if name == "a fill of what all share":
@@ -145,7 +150,14 @@ def test_random_numbers_are_as_asked(name):
             vmap(draw, randomness="different")(X)
         return
     different = vmap(draw, randomness="different")(torch.ones(3, 4).repeat(1, 5))
+    assert different.shape == (3, *draw(torch.ones(20)).shape)
     assert not different[0].equal(different[1])
+
+
+def test_rows_are_drawn_by_probabilities_of_their_own():
+    p = torch.eye(6).reshape(3, 2, 6)
+    draw = lambda p: torch.multinomial(p, 1)
+    assert vmap(draw, randomness="different")(p).flatten().tolist() == list(range(6))
 
 
 @pytest.mark.parametrize(
@@ -239,6 +251,62 @@ def test_a_program_gives_its_ops_rules():
     found = vmap(lambda x, y: scaled(x, y, by=2.0), (0, None), randomness="same")(X, torch.ones(4))
     assert found.equal(X * 2)
     assert seen == [(3, "same", (0, None), 2.0)]
+
+
+RULES = {  # batch first, batch last, shared by all examples
+    "a dimension for each": lambda info, in_dims, x: ((x * 2, x.T), (0, 1)),
+    "one for both": lambda info, in_dims, x: ((x * 2, x + 0), 0),
+    "a shared result": lambda info, in_dims, x: ((x * 2, x[0]), [0, None]),
+    "returns 2 results, and out_dims for 3": lambda info, in_dims, x: ((x, x), (0, 0, 0)),
+    "must return": lambda info, in_dims, x: x,
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rules_of_ops_say_where_the_batch_is(name):
+    @torch.library.custom_op(f"test_limits::rule{list(RULES).index(name)}", mutates_args=())
+    def pair(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return x * 2, x + 0
+
+    pair.register_vmap(RULES[name])
+    if "return" in name:
+        with pytest.raises(RuntimeError, match=name):
+            vmap(pair)(X)
+        return
+    one, two = vmap(pair)(X)
+    assert one.equal(X * 2)
+    assert two.equal(X[0].expand(3, 4) if "shared" in name else X)
+
+
+# ------------------------------------------------------------------------------------------------ operands
+@pytest.mark.parametrize("y_ndim", [1, 2, 3])
+@pytest.mark.parametrize("x_ndim", [1, 2, 3])
+def test_matrix_products_take_batches_in_any_operand(x_ndim, y_ndim):
+    x = torch.randn(5, *(2, 3, 4)[3 - x_ndim :])
+    y = torch.randn(5, *((4,) if y_ndim == 1 else (2, 4, 3)[3 - y_ndim :]))
+    for in_dims in [(0, 0), (0, None), (None, 0)]:
+        shared = [one if dim == 0 else one[0] for one, dim in zip((x, y), in_dims, strict=True)]
+        wholes = [
+            one if dim == 0 else one[:1].expand(5, *one.shape[1:])
+            for one, dim in zip((x, y), in_dims, strict=True)
+        ]
+        found = vmap(torch.matmul, in_dims)(*shared)
+        assert found.allclose(loop(torch.matmul, *wholes), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
+def test_a_recurrent_layer_runs_once_if_its_weights_are_shared(kind):
+    layer, x = getattr(torch.nn, kind)(4, 2), torch.randn(3, 5, 1, 4)
+    warned.discard("recurrent_layer")
+    assert vmap(lambda x: layer(x)[0])(x).allclose(loop(lambda x: layer(x)[0], x), atol=1e-6)
+    shared = dict(layer.named_parameters())
+    each = {name: torch.stack([one, one * 2, one * 3]) for name, one in shared.items()}
+    call = lambda p, x: torch.func.functional_call(layer, p, (x,))[0]
+    with pytest.warns(UserWarning, match="recurrent_layer has no batching rule"):
+        found = vmap(call)(each, x)
+    for i in range(3):
+        expected = call({name: one[i] for name, one in each.items()}, x[i])
+        assert found[i].allclose(expected, atol=1e-6)
 
 
 def test_a_convolution_takes_batches_in_any_operand():

@@ -29,20 +29,16 @@ class ProgramRule(InParts):
         names = [one.name for one in op.signature.parameters if one.is_keyword_only]
         n = len(values) - len(names)
         by_name = dict(zip(names, values[n:], strict=True))
-        return run_rule(self.function, level, values[:n], batched[:n], by_name)
-
-
-def run_rule(function, level, values, batched, by_name=None):
-    """The results of such a rule, in boxes of a level; values and answers are those of `opened`."""
-    in_dims = tuple([_in_dims(one) for one in batched])
-    info = VmapInfo(level.size, level.randomness)
-    returned = function(info, in_dims, *values, **(by_name or {}))
-    if not isinstance(returned, tuple) or len(returned) != 2:
-        raise RuntimeError(
-            f"vmap: a batching rule must return (result, out_dims), not {type(returned).__name__}"
-        )
-    results, out_dims = returned
-    return in_boxes(level, _batch_first(results, out_dims))
+        in_dims = tuple([_in_dims(one) for one in batched[:n]])
+        info = VmapInfo(level.size, level.randomness)
+        returned = self.function(info, in_dims, *values[:n], **by_name)
+        if not isinstance(returned, tuple) or len(returned) != 2:
+            raise RuntimeError(
+                f"vmap: a batching rule must return (result, out_dims), "
+                f"not {type(returned).__name__}"
+            )
+        results, out_dims = returned
+        return in_boxes(level, _batch_first(results, out_dims))
 
 
 def _in_dims(answer):

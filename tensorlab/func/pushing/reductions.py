@@ -96,9 +96,8 @@ LONGEST_WITH_SHARES = 1024
 def logcumsumexp(op, primals, tangents, out):
     """sum(t exp(x)) / sum(exp(x)), by logarithms, which may not overflow: of positive and of negative tangents."""
     (x, dim), tangent = primals, tangents[0]
-    if (
-        x.ndim > 0 and x.shape[dim] <= LONGEST_WITH_SHARES
-    ):  # then v -> v J is a sum, and has derivatives itself
+    if x.ndim > 0 and x.shape[dim] <= LONGEST_WITH_SHARES:
+        # v -> v J is a sum there, and has derivatives itself.
         return by_two_passes(op, primals, tangents)
     if x.is_complex():
         return (op(x + tangent.log(), dim) - out).exp()
