@@ -258,7 +258,8 @@ RULES = {  # batch first, batch last, shared by all examples
     "one for both": lambda info, in_dims, x: ((x * 2, x + 0), 0),
     "a shared result": lambda info, in_dims, x: ((x * 2, x[0]), [0, None]),
     "returns 2 results, and out_dims for 3": lambda info, in_dims, x: ((x, x), (0, 0, 0)),
-    "must return": lambda info, in_dims, x: x,
+    "must return": lambda info, in_dims, x: (x, x, 0),
+    "must return .*, not list": lambda info, in_dims, x: [(x, x), 0],
 }
 
 
@@ -292,6 +293,33 @@ def test_matrix_products_take_batches_in_any_operand(x_ndim, y_ndim):
         ]
         found = vmap(torch.matmul, in_dims)(*shared)
         assert found.allclose(loop(torch.matmul, *wholes), atol=1e-6)
+
+
+def test_a_linear_map_of_rows_takes_vectors_that_differ():
+    rows, vectors = torch.randn(2, 5, 4), torch.randn(3, 4)
+    found = vmap(torch.nn.functional.linear, (None, 0))(rows, vectors)
+    assert found.allclose(loop(lambda v: rows @ v, vectors), atol=1e-6)
+
+
+POOLS = {
+    "avg": lambda F, n, x: getattr(F, f"avg_pool{n}d")(x, 2),
+    "max": lambda F, n, x: getattr(F, f"max_pool{n}d")(x, 2),
+    "adaptive": lambda F, n, x: getattr(F, f"adaptive_avg_pool{n}d")(x, 2),
+    "fractional": lambda F, n, x: getattr(F, f"fractional_max_pool{n}d")(
+        x, 2, output_size=2, _random_samples=x.new_full((*(x.shape[: -n - 1] or (1,)), 3, n), 0.3)
+    ),
+}
+
+
+@pytest.mark.parametrize("is_single", [True, False])
+@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("name", POOLS)
+def test_pools_take_images_and_batches_of_images(name, n, is_single):
+    pool = lambda x: POOLS[name](torch.nn.functional, n, x)
+    x = torch.randn(4, *[2] * (not is_single), 3, *[5] * n)
+    assert vmap(pool)(x).allclose(loop(pool, x))
+    slope = grad(lambda x: (pool(x) ** 2).sum())
+    assert vmap(slope)(x).allclose(loop(slope, x))
 
 
 @pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])

@@ -33,19 +33,14 @@ def all_whole(arguments, batched, size):
     ]
 
 
-def fold(x, dim=0):
+def fold(x):
     """The batch and a dimension of the example as one: (size, n, ...) -> (size * n, ...)."""
-    if dim:
-        x = x.movedim(dim + 1, 1)
     return x.flatten(0, 1)
 
 
-def unfold(x, size, dim=0):
-    """The other way round: (size * n, ...) becomes (size, n, ...), with n in the place of
-    `dim`.
-    """
-    x = x.reshape(size, x.shape[0] // size, *x.shape[1:])
-    return x.movedim(1, dim + 1) if dim else x
+def unfold(x, size):
+    """The other way round: (size * n, ...) -> (size, n, ...)."""
+    return x.reshape(size, x.shape[0] // size, *x.shape[1:])
 
 
 def along_channels(x, has_batch, ndim):
