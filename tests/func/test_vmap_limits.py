@@ -337,19 +337,31 @@ def test_a_recurrent_layer_runs_once_if_its_weights_are_shared(kind):
         assert found[i].allclose(expected, atol=1e-6)
 
 
-def test_a_convolution_takes_batches_in_any_operand():
+OPERANDS = {
+    "conv2d": [(2, 3, 4, 6, 6), (2, 6, 2, 3, 3), (2, 6)],
+    "layer_norm": [(2, 3, 4), (2, 4), (2, 4)],
+    "batch_norm": [(2, 3, 4, 2), (2, 4), (2, 4)],
+}
+CALLS = {
+    "conv2d": lambda x, w, b: torch.nn.functional.conv2d(x, w, b, stride=2, padding=1, groups=2),
+    "layer_norm": lambda x, w, b: torch.nn.functional.layer_norm(x, (4,), w, b),
+    "batch_norm": lambda x, w, b: torch.nn.functional.batch_norm(
+        x, None, None, w, b, training=True
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPERANDS)
+def test_layers_take_batches_in_any_operand(name):
     rng = np.random.default_rng(0)
-    x, w, b = (
-        torch.from_numpy(rng.standard_normal(shape))
-        for shape in [(2, 3, 4, 6, 6), (2, 6, 2, 3, 3), (2, 6)]
-    )
-    call = lambda x, w, b: torch.nn.functional.conv2d(x, w, b, stride=2, padding=1, groups=2)
-    loss = grad(lambda *one: (call(*one) ** 2).sum(), (0, 1, 2))
+    tensors = [torch.from_numpy(rng.standard_normal(shape)) for shape in OPERANDS[name]]
+    call = CALLS[name]
+    loss = grad(lambda *one: (call(*one) ** 3).sum(), (0, 1, 2))
     for pattern in np.ndindex(2, 2, 2):
         in_dims = tuple(0 if differs else None for differs in pattern)
         if any(pattern):
             shared = [
-                one if differs else one[0] for one, differs in zip((x, w, b), pattern, strict=True)
+                one if differs else one[0] for one, differs in zip(tensors, pattern, strict=True)
             ]
             for function in (call, loss):
                 found = vmap(function, in_dims)(*shared)
