@@ -322,6 +322,15 @@ def test_pools_take_images_and_batches_of_images(name, n, is_single):
     assert vmap(slope)(x).allclose(loop(slope, x))
 
 
+@pytest.mark.parametrize("lead", [(), (2,)])
+def test_so_does_the_backward_of_a_pool_that_is_called_by_name(lead):
+    pool = torch.ops.aten.max_pool2d_with_indices_backward.default
+    x, g = torch.randn(3, *lead, 2, 4, 4), torch.randn(3, *lead, 2, 2, 2)
+    places = torch.tensor([0, 2, 8, 10]).reshape(2, 2).expand_as(g)
+    call = lambda g, x, i: pool(g, x, [2, 2], [2, 2], [0, 0], [1, 1], False, i)
+    assert vmap(call)(g, x, places).equal(loop(call, g, x, places))
+
+
 @pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
 def test_a_recurrent_layer_runs_once_if_its_weights_are_shared(kind):
     layer, x = getattr(torch.nn, kind)(4, 2), torch.randn(3, 5, 1, 4)

@@ -8,8 +8,8 @@ from tensorlab.func.batching.rules import batching
 def product(op, size, batched, x, y):
     x_is_vector = x.ndim - batched[0] == 1
     y_is_vector = y.ndim - batched[1] == 1
-    if not batched[0] and y_is_vector and not x_is_vector:  # one product with the vectors of all
-        return (y @ x.mT) if x.ndim == 2 else (x @ y.mT).movedim(-1, 0)
+    if not batched[0] and y_is_vector and x.ndim == 2:  # one product with the vectors of all
+        return y @ x.mT
     if not batched[1] and x.ndim == 3 and y.ndim == 2:  # rows of all examples in one product
         return x @ y
     if not batched[1] and x_is_vector:
