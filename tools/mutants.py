@@ -138,11 +138,13 @@ FAMILIES = {
                "autograd/mismatch.py autograd/numerical.py autograd/backward_rules.py", GRAPH),
     "graph": ("_core/graph/graph.p[xy][dx] _core/engine/autograd_fields.pyx _core/graph/anomaly.pyx _core/hooks.py "
               "_core/dispatch/subclass.pyx "
-              "ops/subclasses.pyx autograd/anomaly_mode.py autograd/function.py autograd/custom_calls.py autograd/graph.py autograd/variable.py "
+              "ops/subclasses.pyx autograd/anomaly_mode.py autograd/function.py autograd/custom_calls.py "
+              "autograd/graph.py autograd/variable.py "
               "_core/graph/inplace.pyx _core/dispatch/recording.pyx _core/graph/saved.pyx "
               "_core/engine/node_hooks.pyx _core/state/warning.py "
               "_core/engine/function.pyx _core/state/modes.pyx _core/tensor.p[xy][dx] _core/storage.pyx", GRAPH),
     "func": ("func/*.py func/*/*.py autograd/forward_ad.py _core/dispatch/levels.pyx "
+             "_core/dispatch/level_calls.pyx "
              "_core/dispatch/capture.pyx autograd/forward_rules.py",
              ["tests/func", "tests/autograd/test_forward_ad.py"]),
     "optim": ("ops/optim_steps.pyx optim/*.py optim/lr_scheduler/*.py", ["tests/optim"]),
