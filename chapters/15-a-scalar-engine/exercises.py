@@ -239,7 +239,7 @@ class ForwardMode(Exercise):
     reason = """
         This is *forward mode*. It needs neither a graph nor an order. But one run gives the derivative with
         respect to one input. A network has one loss and perhaps a million weights, so you'd need a million
-        runs. Backward needs one.
+        runs. Backward needs one. Chapter {chapter}`60` says when forward mode is the better way.
     """
     wrong = [
         Wrong(

@@ -208,8 +208,8 @@ class ForwardOverReverse(Exercise):
     """A Hessian-vector product that nests
 
     Write `hvp(f, x, v)`: `f` takes a tensor and returns one number, and the result is $H v$ in the shape of `x`.
-    Chapter 23 has one too. This one must work inside of other transforms: `func.jvp` around it gives third
-    derivatives. Outside of transforms, the result has no history.
+    Chapter {chapter}`23` has one too. This one must work inside of other transforms: `func.jvp` around it gives
+    third derivatives. Outside of transforms, the result has no history.
     """
 
     kind = "implement"
