@@ -78,6 +78,10 @@ def test_forward_mode_is_the_transpose_of_backward(family):
 def test_so_it_is_for_rows_that_need_logarithms_of_tangents():
     long = Sample("logcumsumexp", lambda T, x: T.logcumsumexp(x, 0), normal(1100))
     assert np.isclose(*sides(long), rtol=1e-6)
+    x = tensorlab.linspace(-1, 1, 1100, dtype=tensorlab.float64)
+    first = tensorlab.eye(1, 1100, dtype=tensorlab.float64)[0]
+    out, tangent = func.jvp(lambda x: x.logcumsumexp(0), (x,), (first,))
+    assert tensorlab.allclose(tangent, (x[0] - out).exp())
 
 
 # ---------------------------------------------------------------- writes and views
