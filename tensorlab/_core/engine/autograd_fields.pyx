@@ -74,10 +74,10 @@ def requires_grad_(TensorBase x not None, requires_grad=True):
         raise GradientError("requires_grad_: can be switched off for leaves only; this tensor "
                             "was computed. Use detach() for a copy outside the graph")
     if requires_grad and (found := box_of(x)) is not None and found.hides_batch:
-        raise GradientError("requires_grad_: You are attempting to call Tensor.requires_grad_() "
-                            "inside of a function that vmap transforms, on a tensor that stands "
-                            "for all examples. Take gradients inside with func.grad, vjp or "
-                            "jacrev, or call requires_grad_() outside of vmap")
+        raise GradientError("requires_grad_: You are attempting to call Tensor.requires_grad_()"
+                            " inside of a function that vmap transforms, on a tensor that is "
+                            "one for all examples. Take gradients inside with func.grad, vjp "
+                            "or jacrev, or call requires_grad_() outside of vmap")
     if requires_grad and not is_differentiable(x.dtype_):
         raise DTypeError("requires_grad_: only floating-point tensors can require gradients, "
                          f"not {dtype_object(x.dtype_)}")
