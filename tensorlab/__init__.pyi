@@ -19,7 +19,6 @@ from tensorlab import errors as errors
 from tensorlab import export as export
 from tensorlab import fft as fft
 from tensorlab import func as func
-from tensorlab import func as func
 from tensorlab import functional as functional
 from tensorlab import futures as futures
 from tensorlab import fx as fx
@@ -355,7 +354,6 @@ __all__ = [
     "frombuffer",
     "full",
     "full_like",
-    "func",
     "func",
     "functional",
     "futures",

@@ -53,7 +53,7 @@ BUGS = [
     Bug(
         "the offset of a view is forgotten in its base's history",
         "tensorlab/_core/graph/inplace.pyx",
-        "    slices.view_offset = (x.data_ - base.data_) // item_size[x.dtype_]",
+        "    slices.view_offset = (x.data_ - x.storage_.address) - (base.data_ - base.storage_.address)",
         "    slices.view_offset = 0",
     ),
     Bug(

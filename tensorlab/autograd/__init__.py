@@ -1,9 +1,10 @@
 """Autograd as users see it: backward, grad, modes, custom functions."""
 
+from tensorlab._core.dispatch.levels import set_batching
 from tensorlab._core.engine.backward import backward, grad
 from tensorlab._core.graph.saved import SavedTensor
 from tensorlab._on_demand import on_demand
-from tensorlab.autograd import forward_ad, graph
+from tensorlab.autograd import graph
 from tensorlab.autograd.anomaly_mode import (
     detect_anomaly,
     set_detect_anomaly,
@@ -46,4 +47,15 @@ __all__ = [
 ]
 
 
-__getattr__, __dir__ = on_demand(__name__, ("functional", "profiler", "profiler_util"))
+def _batching():
+    """What a batch of backward passes needs of the transforms, which few programs import."""
+    from tensorlab.func.batching import batching, run_batched
+
+    return batching, run_batched
+
+
+set_batching(_batching)
+
+__getattr__, __dir__ = on_demand(
+    __name__, ("forward_ad", "functional", "profiler", "profiler_util")
+)

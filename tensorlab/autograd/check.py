@@ -6,12 +6,11 @@ unit vector.  Fast mode compares one number of each: v·(J u) from moving the in
 one wrong entry of many can drown in the tolerance.
 """
 
-import functools
 import warnings
 
 from tensorlab._core.random import Generator
 from tensorlab._tensor import Tensor
-from tensorlab.autograd import backward_rules, forward_rules
+from tensorlab.autograd import backward_rules
 from tensorlab.autograd.mismatch import is_close, mismatch
 from tensorlab.autograd.numerical import (
     FLOAT64,
@@ -141,7 +140,7 @@ class Check:
                 raise self.report(output, leaf, one, other, how)
 
     def pushed(self, position):
-        return forward_rules.forward_jacobian(self.func, self.inputs, position, self.outputs)
+        return _forward_rules().forward_jacobian(self.func, self.inputs, position, self.outputs)
 
     def fast(self):
         """Compare v J u for one random u of each input and one random v of each output, both of length 1."""
@@ -156,7 +155,9 @@ class Check:
             slopes = numerical_slope(self.evaluation(), x, u, self.eps)
             pushed = [None] * len(slopes)
             if self.check_forward_ad:
-                pushed = forward_rules.tangents(self.func, self.inputs, position, u, self.outputs)
+                pushed = _forward_rules().tangents(
+                    self.func, self.inputs, position, u, self.outputs
+                )
             for output, (slope, tangent) in enumerate(zip(slopes, pushed, strict=True)):
                 v = across[output].double().reshape(-1)
                 numerical = v.dot(slope.double())
@@ -255,7 +256,7 @@ class Check:
             self.slow()
         if self.check_batched_forward_grad:
             for name, (position, _) in zip(self.leaf_names, self.leaves, strict=True):
-                forward_rules.check_batched_tangents(
+                _forward_rules().check_batched_tangents(
                     self.func,
                     self.inputs,
                     position,
@@ -276,12 +277,8 @@ class Check:
             backward_rules.check_missing(self.forward, self.tensors, **named)
 
 
-def function_name(func):
-    """What to call a function in a report: `Square.apply`, `mul`, or the class of a callable object."""
-    while isinstance(func, functools.partial):
-        func = func.func
-    owner = getattr(func, "__self__", None)
-    name = getattr(func, "__name__", None)
-    if isinstance(owner, type) and name:
-        return f"{owner.__name__}.{name}"
-    return name or type(func).__name__
+def _forward_rules():
+    """The module of forward mode, which is imported when a check first needs it."""
+    from tensorlab.autograd import forward_rules
+
+    return forward_rules

@@ -8,7 +8,6 @@ from tensorlab._core.dispatch.levels import levels
 from tensorlab._core.engine.function import FunctionNode, apply_function, delay_error
 from tensorlab._core.state.modes import is_grad_enabled
 from tensorlab._core.tensor import TensorBase
-from tensorlab.autograd import custom_calls
 from tensorlab.autograd.grad_mode import no_grad
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
@@ -100,7 +99,7 @@ class Function:
         """Turn the tangents of the arguments of `forward` into those of the outputs."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD: "
-            f"write jvp as a static method of {type(ctx)._function.__name__}"
+            f"write jvp as a static method of {getattr(type(ctx), '_function', Function).__name__}"
         )
 
     @staticmethod
@@ -128,11 +127,11 @@ class Function:
         """
         if cls._has_setup_context:
             args = cls._bind(args, kwargs)
-            return custom_calls.call(cls, args) if levels() else apply_function(cls, args, None)
+            return _transformed(cls, args) if levels() else apply_function(cls, args, None)
         if kwargs:
             args, kwargs = cls._in_place(args, kwargs)
         if levels() and not kwargs:
-            return custom_calls.call(cls, args)
+            return _transformed(cls, args)
         return apply_function(cls, args, kwargs)
 
     @classmethod
@@ -168,6 +167,13 @@ class Function:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return bound.args + tuple(bound.kwargs.values())
+
+
+def _transformed(cls, args):
+    """A call inside of a transform."""
+    from tensorlab.autograd import custom_calls  # here, as few programs need the transforms
+
+    return custom_calls.call(cls, args)
 
 
 class InplaceFunction(Function):

@@ -8,8 +8,7 @@ from tensorlab import _missing
 from tensorlab._core.engine.backward import grad
 from tensorlab._core.random import Generator
 from tensorlab._tensor import Tensor
-from tensorlab.autograd.check import Check, function_name
-from tensorlab.autograd.numerical import as_tuple
+from tensorlab.autograd.numerical import as_tuple, function_name
 from tensorlab.errors import GradcheckError
 from tensorlab.ops.complex_views import view_as_complex, view_as_real
 from tensorlab.ops.creation import empty
@@ -20,6 +19,8 @@ __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
 def run_check(raise_exception, *args, **settings):
     """Run a check; whether a failed one is an exception or False, the user says."""
+    from tensorlab.autograd.check import Check  # here, as few programs check gradients
+
     if raise_exception:
         Check(*args, **settings).run()
         return True

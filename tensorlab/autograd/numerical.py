@@ -9,6 +9,7 @@ arguments sees it move, its strides stay what they are, and no version is counte
 to the bit, also when the function raises.
 """
 
+import functools
 import itertools
 from math import isfinite
 
@@ -23,6 +24,17 @@ FLOAT64 = BY_NAME["float64"]
 def as_tuple(value):
     """A tuple of what a function returned, or of the inputs that a user gave."""
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def function_name(func):
+    """What to call a function in a report: `Square.apply`, `mul`, or the class of a callable object."""
+    while isinstance(func, functools.partial):
+        func = func.func
+    owner = getattr(func, "__self__", None)
+    name = getattr(func, "__name__", None)
+    if isinstance(owner, type) and name:
+        return f"{owner.__name__}.{name}"
+    return name or type(func).__name__
 
 
 def is_floating(x):

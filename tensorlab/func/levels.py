@@ -5,14 +5,13 @@ with recording("grad") as level: ...
 
 import traceback
 
-from tensorlab._core.dispatch.levels import enter_level, leave_level, set_batching
+from tensorlab._core.dispatch.levels import enter_level, leave_level
 from tensorlab.func.batching import batching as batching_rules
 from tensorlab.func.batching import run_batched
 from tensorlab.func.pushing import pushing as pushing_rules
 from tensorlab.func.pushing import run_pushed
 
 RECORDS, PUSHES, BATCHES, REPLACES = range(4)
-set_batching(batching_rules, run_batched)
 _PACKAGE = __name__.partition(".")[0]
 
 

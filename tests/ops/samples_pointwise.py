@@ -216,6 +216,7 @@ SCIPYS = {
     *("modified_bessel_i0", "modified_bessel_i1", "modified_bessel_k0", "modified_bessel_k1"),
     *("scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "erfcx", "log_ndtr", "ndtri"),
     *("igamma", "igammac", "_standard_gamma_grad", "_dirichlet_grad"),
+    "power_derivative",  # not SciPy's, but a loop as well
 }
 WITHOUT_DERIVATIVE = {  # as in PyTorch
     **dict.fromkeys(["airy_ai", "bessel_j0", "bessel_j1", "spherical_bessel_j0"], normal),

@@ -81,19 +81,19 @@ def enter_level(str transform, int kind, rules=None, run=None, *, ssize size=0,
     return level
 
 
-cdef tuple batching = ()                    # rules and `run` of levels that batch
+cdef object batching = None
 
-def set_batching(rules, run):
-    """What a batch needs, handed down by func/levels.py, so that the engine can run several
-    passes at once.
+def set_batching(function):
+    """Take the function that returns rules and `run` of levels that batch: what the engine needs
+    to run several passes at once.
     """
     global batching
-    batching = (rules, run)
+    batching = function
 
 
 def enter_batch(str transform, ssize size):
     """Begin a level that batches."""
-    return enter_level(transform, BATCHES, *batching, size=size)
+    return enter_level(transform, BATCHES, *batching(), size=size)
 
 
 def leave_level(Level level not None):

@@ -251,6 +251,8 @@ HARMLESS = {
     **dict.fromkeys(
         ("set_grad_enabled", "enable_grad"), "state of the thread that guards compare: READS"
     ),
+    "set_batching": "asked by autograd once, when it is imported",
+    "set_tangent": "a tangent of one box of a transform, whose calls a recording sees",
     "set_makers": "asked by the sparse package once, when it is imported",
     "set_data": "a rule for the assignment x.data = y, which guards see",
     "detect_anomaly": "set_detect_anomaly as a context",
