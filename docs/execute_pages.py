@@ -96,6 +96,8 @@ class PageClient(NotebookClient):
         )
 
     async def async_start_new_kernel(self, **options):
+        # whether a cell says that the compiler takes its time depends on the load of the machine
+        options["env"] = {**os.environ, "TENSORLAB_PROGRESS": "0"}
         async with self.cores.shared():
             await super().async_start_new_kernel(**options)
 

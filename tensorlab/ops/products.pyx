@@ -95,7 +95,8 @@ def prod_derivative(grad, x, out, dim, keepdim, dtype):
         x = x.to(dtype)
     if x.dim() == 0:
         return grad
-    if not has_hidden_values(out) and (out.isfinite() & (out != 0)).all():                         # so is every factor, and the others are out / x
+    if not has_hidden_values(out) and (out.isfinite() & (out != 0)).all():
+        # so is every factor, and the others are out / x
         return keep_dims(grad * out, x.shape, dim, keepdim) / x
     if dim is None:
         return (grad * products_of_others(x.reshape(-1), 0)).view(x.shape)

@@ -289,9 +289,9 @@ cdef object shares(object x, object out, int place):
     """
     n = x.size(place)
     distance = x.unsqueeze(place + 1) - out.unsqueeze(place)
-    is_in = x.new_ones((n, n), dtype=dtype_object(BOOL)).triu()
-    is_in = is_in.reshape((n, n) + (1,) * (x.dim() - place - 1))
-    return distance.masked_fill(~is_in | (out.real == float("-inf")).unsqueeze(place), float("-inf")).exp()
+    takes_part = x.new_ones((n, n), dtype=dtype_object(BOOL)).triu()
+    takes_part = takes_part.reshape((n, n) + (1,) * (x.dim() - place - 1))
+    return distance.masked_fill(~takes_part | (out.real == float("-inf")).unsqueeze(place), float("-inf")).exp()
 
 @LOGCUMSUMEXP.infer
 def logcumsumexp_infer(TensorBase x, dim):
