@@ -278,8 +278,7 @@ cdef int note_keys(TensorBase x) except -1:
         return 0
     for cls in foreign_classes:
         if cls in type(x).__mro__:          # issubclass would ask abstract classes as well
-            if x.keys == 0:
-                modes.active_layers += 1
+            modes.active_layers += x.keys == 0
             x.keys |= FOREIGN
             return 0
     return 0
@@ -287,12 +286,10 @@ cdef int note_keys(TensorBase x) except -1:
 
 cdef int put_into_box(TensorBase x, object box) except -1:
     """Make x what a transform shows of another tensor, or an ordinary one again: None."""
-    if x.keys == 0:
-        modes.active_layers += 1
+    cdef int had_keys = x.keys != 0
     x.box = box
     x.keys = x.keys | BOXED if box is not None else x.keys & ~BOXED
-    if x.keys == 0:
-        modes.active_layers -= 1
+    modes.active_layers += (x.keys != 0) - had_keys
     return 0
 
 

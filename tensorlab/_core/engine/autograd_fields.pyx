@@ -75,9 +75,8 @@ def requires_grad_(TensorBase x not None, requires_grad=True):
                             "was computed. Use detach() for a copy outside the graph")
     if requires_grad and (found := box_of(x)) is not None and found.hides_batch:
         raise GradientError("requires_grad_: You are attempting to call Tensor.requires_grad_()"
-                            " inside of a function that vmap transforms, on a tensor that is "
-                            "one for all examples. Take gradients inside with func.grad, vjp "
-                            "or jacrev, or call requires_grad_() outside of vmap")
+                            " inside of a function that vmap transforms. Take gradients in it "
+                            "with func.grad, or call requires_grad_() outside of vmap")
     if requires_grad and not is_differentiable(x.dtype_):
         raise DTypeError("requires_grad_: only floating-point tensors can require gradients, "
                          f"not {dtype_object(x.dtype_)}")

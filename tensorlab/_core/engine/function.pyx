@@ -74,11 +74,10 @@ cdef class FunctionNode(Node):
 
     def save_for_forward(self, *tensors):
         """Keep tensors for jvp, which runs right after forward; there they are `saved_tensors`."""
-        for tensor in tensors:
-            if tensor is not None and not isinstance(tensor, TensorBase):
-                raise TypeError(
-                    "save_for_forward: can only save Tensors and None, not "
-                    f"{type(tensor).__name__}; keep other things as attributes of ctx")
+        for one in tensors:
+            if one is not None and not isinstance(one, TensorBase):
+                raise TypeError("save_for_forward: can only save Tensors and None, not "
+                                f"{type(one).__name__}; keep other things as attributes of ctx")
         self.for_forward = tensors
 
     @property

@@ -62,8 +62,7 @@ cdef int rebase_history(TensorBase x, Node node, Py_ssize_t place=0) except -1:
         slices.base_strides[i] = base.strides[i]
     for i in range(x.ndim_):
         slices.view_strides[i] = x.strides[i]
-    # from the beginnings of both storages, as a box (levels.pyx) has another one than its base;
-    # x may have another type: the real part
+    # x may have another type, the real part; and a box (levels.pyx) has a storage of its own
     slices.view_offset = (x.data_ - x.storage_.address) - (base.data_ - base.storage_.address)
     slices.view_offset //= item_size[x.dtype_]
     slices.saved = node
