@@ -374,7 +374,7 @@ SMALL_TYPES = ("dtype", "device", "layout", "memory_format")
 cdef object plain(object value):
     """An argument that is not a tensor, without what would keep memory alive."""
     if isinstance(value, (list, tuple)):
-        return [plain(one) for one in value]
+        return [None if one is value else plain(one) for one in value]
     return value if isinstance(value, (int, float, complex, str)) or type(value).__name__ in SMALL_TYPES else None
 
 

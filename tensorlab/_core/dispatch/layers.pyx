@@ -188,7 +188,7 @@ cdef bint has_keys(object argument):
         return (<TensorBase>argument).keys != 0
     if isinstance(argument, (tuple, list)):
         for item in argument:
-            if has_keys(item):
+            if item is not argument and has_keys(item):     # a list may say that it holds itself
                 return True
     return False
 
@@ -223,7 +223,7 @@ cdef Layer layer_of(object value, Layer found, int ceiling):
                 return one
     elif isinstance(value, (tuple, list)):
         for item in value:
-            found = layer_of(item, found, ceiling)
+            found = found if item is value else layer_of(item, found, ceiling)
     return found
 
 
@@ -251,7 +251,7 @@ cdef bint is_among(object x, object argument):
     """Is x this argument, or in it?"""
     if isinstance(argument, (tuple, list)):
         for item in argument:
-            if is_among(x, item):
+            if item is not argument and is_among(x, item):
                 return True
     return argument is x
 

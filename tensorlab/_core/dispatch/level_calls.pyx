@@ -67,7 +67,7 @@ cdef Level higher(Level level, object value):
                 return other
     elif isinstance(value, (tuple, list)):
         for item in value:
-            level = higher(level, item)
+            level = level if item is value else higher(level, item)
     return level
 
 
@@ -161,7 +161,7 @@ cdef bint is_followed(Level level, object value):
         return box is not None and tangent_of(box) is not None
     if isinstance(value, (tuple, list)):
         for item in value:
-            if is_followed(level, item):
+            if item is not value and is_followed(level, item):
                 return True
     return False
 

@@ -69,6 +69,9 @@ def enter_level(str transform, int kind, rules=None, run=None, *, ssize size=0,
     """
     cdef ThreadState* state = thread_state()
     cdef Level level = Level.__new__(Level)
+    if not (RECORDS <= kind <= REPLACES) or (kind != RECORDS and not callable(run)):
+        raise TypeError(f"enter_level: kind {kind} with {run!r}; expected one of levels.pxd, and "
+                        f"a function `run` unless it records")
     level.transform, level.kind, level.rules, level.run = transform, kind, rules, run
     level.size, level.randomness = size, randomness
     level.is_alive, level.allows_capture = True, allows_capture
