@@ -144,8 +144,8 @@ cdef class Track:
 
     cdef inline int put(self, long long number) except -1:
         if self.number_count == self.number_capacity:
-            self.number_capacity = max(4096, 2 * self.number_capacity)
-            self.numbers = <long long*>grown(self.numbers, self.number_capacity * sizeof(long long))
+            self.numbers = <long long*>grown(self.numbers, max(4096, 2 * self.number_capacity) * sizeof(long long))
+            self.number_capacity = max(4096, 2 * self.number_capacity)    # after it: memory may be refused
         self.numbers[self.number_count] = number
         self.number_count += 1
         return 0
@@ -287,8 +287,8 @@ cdef inline Record* new_record(Track track, int kind, object what, unsigned long
     cdef Record* one
     cdef Py_ssize_t at = track.count
     if at == track.capacity:
-        track.capacity = max(1024, 2 * track.capacity)
-        track.records = <Record*>grown(track.records, track.capacity * sizeof(Record))
+        track.records = <Record*>grown(track.records, max(1024, 2 * track.capacity) * sizeof(Record))
+        track.capacity = max(1024, 2 * track.capacity)    # after it: memory may be refused
     track.count += 1
     one = &track.records[at]
     Py_XINCREF(<PyObject*>what)
@@ -437,8 +437,8 @@ def note_memory(size_t address, Py_ssize_t nbytes):
         return
     track = this_track()
     if track.memory_count == track.memory_capacity:
-        track.memory_capacity = max(1024, 2 * track.memory_capacity)
-        track.memory = <MemoryEvent*>grown(track.memory, track.memory_capacity * sizeof(MemoryEvent))
+        track.memory = <MemoryEvent*>grown(track.memory, max(1024, 2 * track.memory_capacity) * sizeof(MemoryEvent))
+        track.memory_capacity = max(1024, 2 * track.memory_capacity)    # after it: memory may be refused
     one = &track.memory[track.memory_count]
     track.memory_count += 1
     one.time, one.address, one.nbytes, one.record = nanoseconds(), address, nbytes, track.innermost

@@ -204,7 +204,7 @@ cdef int highest_device(PyObject** items, Py_ssize_t n) noexcept:
     for i in range(n):
         if isinstance(<object>items[i], TensorBase):
             device = max(device, (<TensorBase>items[i]).storage_.device)
-        elif isinstance(<object>items[i], (tuple, list)):
+        elif isinstance(<object>items[i], (tuple, list)) and PySequence_Fast_ITEMS(<object>items[i]) != items:
             device = max(device, highest_device(PySequence_Fast_ITEMS(<object>items[i]),
                                                 PySequence_Fast_GET_SIZE(<object>items[i])))
     return device
