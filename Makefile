@@ -103,6 +103,8 @@ nightly: packages build
 	$(PY) tools/random_programs.py --number 100000
 	$(PY) tools/solutions_in_wheel.py
 	tools/build_without_threads.sh
+	$(PY) docs/make_notebooks.py build/notebooks --run
+	$(MAKE) book-check
 	$(MAKE) debug
 	$(MAKE) mutants
 
@@ -131,7 +133,7 @@ book: build $(VENV)/.ready-book
 
 # Opens every page in a browser: /usr/bin/chromium or CHROMIUM=...
 book-check: book-html
-	@$(PY) docs/check_pages.py
+	@$(PY) docs/check_pages.py $(ARGS)
 
 # The whole book as docs/_build/tensorlab.pdf, printed by that browser.
 pdf: book-html

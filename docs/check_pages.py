@@ -1,6 +1,6 @@
 """Open every page of the built book in a browser, as a reader would, and report what is wrong.
 
-Usage: python docs/check_pages.py [--shots FOLDER] [--only TEXT] [--tabs N]
+Usage: python docs/check_pages.py [--shots FOLDER] [--only TEXT] [--few] [--tabs N]
 
 Each page is opened at desktop and phone width, and shown there in light and in dark mode.  Findings
 of a load: a request to another host, a script error, a file that fails to load.  Findings of a mode:
@@ -9,6 +9,8 @@ tell from its background), and what axe-core says against the WCAG 2.2, levels A
 An address that leads nowhere must get the book's 404 page, whose links must work at any depth.  A
 table counts it all.  Exits with 1 if there is any finding.  The browser is CHROMIUM or
 /usr/bin/chromium.
+
+--few opens one in eight of the pages of source files, which one template makes; all others as ever.
 """
 
 import argparse
@@ -167,13 +169,16 @@ def table(paths, findings, seconds):
     return "\n".join([*lines, f"{'seconds':<28}{seconds:>6.0f}"])
 
 
-def built_pages(only):
+def built_pages(only, few):
     """Return the pages to visit, relative to the book; index.html only leads on at once."""
     pages = [
         path.relative_to(BUILT).as_posix()
         for path in sorted(BUILT.rglob("*.html"))
         if "_static" not in path.parts and path not in (BUILT / "index.html", BUILT / "404.html")
     ]
+    if few:
+        alike = [path for path in pages if path.startswith("source/")]
+        pages = [path for path in pages if path not in alike or alike.index(path) % 8 == 0]
     return [path for path in (*pages, *LOST) if only in path] if pages else []
 
 
@@ -181,11 +186,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--shots", type=Path, help="folder for a picture of every page")
     parser.add_argument("--only", default="", help="only pages whose path contains this")
+    parser.add_argument("--few", action="store_true", help="one in eight of the source files")
     parser.add_argument("--tabs", type=int, default=os.cpu_count() or 1, help="pages at once")
     options = parser.parse_args()
     if not Path(BROWSER).exists():
         sys.exit(f"check_pages: no browser at {BROWSER}; install chromium or set CHROMIUM")
-    paths = built_pages(options.only)
+    paths = built_pages(options.only, options.few)
     if not paths:
         sys.exit("check_pages: the book is not built; run make book-html first")
     if options.shots:

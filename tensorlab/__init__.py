@@ -111,6 +111,7 @@ from tensorlab.ops.tensor_info import (
     numel,
 )
 from tensorlab.ops.complex_numbers import (
+    _neg_view,
     angle,
     complex_of as complex,
     conj,
@@ -118,12 +119,12 @@ from tensorlab.ops.complex_numbers import (
     conj_physical_,
     imag,
     is_conj,
-    is_conj as is_neg,
+    is_neg,
     isreal,
     polar,
     real,
     resolve_conj,
-    resolve_conj as resolve_neg,
+    resolve_neg,
     sgn,
 )
 from tensorlab.ops.complex_views import view_as_complex, view_as_real

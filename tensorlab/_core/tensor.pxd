@@ -16,6 +16,9 @@ cdef enum:
     # keys: what a call has to know of an operand before it takes a short way
     FOREIGN = 1                 # its class has a layer of its own (layers.pyx)
     BOXED = 2                   # a transform has put another tensor into it (levels.pyx)
+    CONJ = 4                    # its memory holds the conjugate of what it shows (lazy_bits.pyx),
+    NEG = 8                     # or the negative
+    LAZY = CONJ | NEG
 
 cdef class VersionCounter:
     cdef unsigned long value    # in-place operations so far
@@ -28,7 +31,7 @@ cdef class TensorBase:
     cdef ssize numel_
     cdef unsigned char dtype_
     cdef unsigned char ndim_
-    cdef unsigned char keys         # FOREIGN, BOXED, or 0: then it is what it seems
+    cdef unsigned char keys         # FOREIGN, BOXED, ...; 0: then it is what it seems
     cdef bint is_contiguous_
     cdef ssize[MAX_NDIM] sizes
     cdef ssize[MAX_NDIM] strides
@@ -67,14 +70,15 @@ cdef inline bint takes_part(TensorBase x) noexcept:
 
 cdef inline char* memory_of(TensorBase x) except? NULL nogil:
     """The first element, to be read or written: what every kernel asks for. A tensor without memory here refuses."""
-    if x.storage_.device != ON_CPU:
-        refuse_device(x)
+    if x.storage_.device != ON_CPU or x.keys & LAZY:
+        refuse_memory(x)
     return x.data_
 
-cdef int refuse_device(TensorBase x) except -1 with gil
+cdef int refuse_memory(TensorBase x) except -1 with gil
 cdef object tensor_class
 cdef int add_foreign_class(object cls) except -1
 cdef int put_into_box(TensorBase x, object box) except -1
+cdef int set_lazy_bits(TensorBase x, int bits) except -1
 cdef TensorBase new_tensor()
 cdef TensorBase empty_tensor(int dtype, int ndim, const ssize* sizes)
 cdef TensorBase empty_strided_tensor(int dtype, int ndim, const ssize* sizes, const ssize* strides)

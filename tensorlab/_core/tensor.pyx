@@ -200,6 +200,9 @@ cdef class TensorBase:
             raise BufferError(f"buffer: a {type(self).__name__} has no memory of its own; export what it holds")
         if self.storage_.device != ON_CPU:
             raise BufferError(f"buffer: the tensor is on {device_name(self.storage_.device)!r}; export its to('cpu')")
+        if self.keys & LAZY:
+            raise BufferError("buffer: the memory holds the tensor's conjugate or negative; export its "
+                              "resolve_conj().resolve_neg()")
         if flags & PyBUF_FORMAT and letter is None:
             raise BufferError(f"buffer: {dtype_object(self.dtype_).name} has no format code; export float() or view(int16)")
         if active_layers:
@@ -293,6 +296,14 @@ cdef int put_into_box(TensorBase x, object box) except -1:
     return 0
 
 
+cdef int set_lazy_bits(TensorBase x, int bits) except -1:
+    """Let the memory of x hold what it shows (0), the conjugate (CONJ), the negative (NEG), or both."""
+    cdef int had_keys = x.keys != 0
+    x.keys = x.keys & ~LAZY | bits
+    modes.active_layers += (x.keys != 0) - had_keys
+    return 0
+
+
 cdef int add_foreign_class(object cls) except -1:
     """Let calls see the tensors of a class, those that exist already included."""
     global foreign_classes
@@ -366,9 +377,12 @@ cdef int refuse_meta() except -1:
                       "shapes and no data")
 
 
-cdef int refuse_device(TensorBase x) except -1 with gil:
+cdef int refuse_memory(TensorBase x) except -1 with gil:
     if is_meta(x):
         refuse_meta()
+    if x.keys & LAZY:
+        raise NotImplementedError("the memory of this tensor holds its conjugate or its negative, and it was to be read as it "
+                                  "is; use tensor.resolve_conj().resolve_neg()")
     if x.storage_.device & SHELL:
         refuse_shell()
     raise DeviceError(f"a kernel of the cpu was given a tensor on {device_name(x.storage_.device)!r}; all tensors of a call must "
@@ -506,6 +520,8 @@ cdef TensorBase alias_as(TensorBase x, int ndim, const ssize* sizes, const ssize
     out.data_ = data
     if x.storage_.guard == BORROWED:
         note_borrower(out)
+    if x.keys & LAZY:
+        set_lazy_bits(out, x.keys & LAZY)
     return out
 
 

@@ -37,7 +37,7 @@ def as_real(x):
     """Return a complex tensor as a real one that needs a gradient if x does; anything else as it is."""
     if not (isinstance(x, Tensor) and x.is_complex()):
         return x
-    return view_as_real(x.detach()).requires_grad_(x.requires_grad)
+    return view_as_real(x.detach().resolve_conj()).requires_grad_(x.requires_grad)
 
 
 def over_reals(func, inputs):
@@ -51,7 +51,7 @@ def over_reals(func, inputs):
         if not any(isinstance(y, Tensor) and y.is_complex() for y in as_tuple(result)):
             return result
         return tuple(
-            view_as_real(y) if isinstance(y, Tensor) and y.is_complex() else y
+            view_as_real(y.resolve_conj()) if isinstance(y, Tensor) and y.is_complex() else y
             for y in as_tuple(result)
         )
 

@@ -15,7 +15,6 @@ from tensorlab._core.dispatch.facets import REGISTRY
 from tensorlab._core.dispatch.op import Op
 from tensorlab._core.dispatch.overloads import forget_index, overload_of
 from tensorlab._core.dispatch.schema import parse
-from tensorlab._core.state.devices import device_names
 from tensorlab._core.tensor import TensorBase
 from tensorlab.autograd.grad_mode import no_grad
 from tensorlab.autograd.graph import increment_version
@@ -93,10 +92,8 @@ class Definition:
         self.written = [k for k, one in enumerate(self.parameters) if one.type.is_written]
         self.positional = sum(not one.is_keyword_only for one in self.parameters)
         self.results = [kind for _, kind in self.op.signature.results]
-        for device in device_names():
-            if device not in ("cpu",):
-                self.op.kernel_on(device)(self.compute)
         self.op.kernel(self.compute)
+        self.op.kernel_elsewhere(self.compute)
         self.recorded = Recorded(self)
         if not self.written:
             self.op.recorded_by = self.recorded.call

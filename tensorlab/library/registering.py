@@ -13,7 +13,6 @@ import contextlib
 from tensorlab._core.dispatch import dispatch_hooks
 from tensorlab._core.dispatch.autocast_rules import autocast_rule
 from tensorlab._core.dispatch.overloads import OpOverload
-from tensorlab._core.state.devices import device_names
 from tensorlab.errors import NoDataError
 from tensorlab.func.batching import batching
 from tensorlab.func.batching.program_rules import ProgramRule
@@ -148,8 +147,6 @@ def register_for(definition, device, function, allow_override=False):
             f"register a kernel once"
         )
     definition.kernels[device] = function
-    if device in device_names() and device != "cpu":  # it may be younger than the op
-        definition.op.kernel_on(device)(definition.compute)
 
 
 @contextlib.contextmanager

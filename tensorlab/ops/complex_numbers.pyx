@@ -1,12 +1,13 @@
 """Complex numbers: their parts, conjugates, angles and directions, and what makes them of real numbers.
 
-The parts are views of the same memory, of every second of its real numbers (complex_views.pyx).
+The parts are views of the same memory, of every second of its real numbers (complex_views.pyx). So is the conjugate: a view
+that knows that its memory holds the other sign (_core/dispatch/lazy_bits.pyx).
 """
 from cpython.object cimport PyObject
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
 from tensorlab._core.dispatch.autocast cimport in_float32
-from tensorlab._core.dispatch.dispatch cimport run_tuple, run_unary
+from tensorlab._core.dispatch.dispatch cimport run_1, run_tuple, run_unary
 from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
 from tensorlab._core.dispatch.operands cimport broadcast_operands, same_numbers
 from tensorlab._core.dispatch.out_argument cimport store_out
@@ -17,10 +18,16 @@ from tensorlab._core.graph.graph cimport set_strided_reading
 from tensorlab._core.layout cimport MAX_NDIM, dense_strides, is_dense, ssize
 from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.loops.parallel cimport share_work
-from tensorlab._core.tensor cimport TensorBase, alias_as, memory_of, parts_of, result_beside
+from tensorlab._core.state.devices cimport ON_CPU
+from tensorlab._core.state.modes cimport entered_layers
+from tensorlab._core.tensor cimport (
+    CONJ, LAZY, NEG, TensorBase, alias, alias_as, memory_of, parts_of, result_beside, set_lazy_bits
+)
 
 from tensorlab.errors import DTypeError, UnsupportedDType
 from tensorlab.ops.complex_views import view_as_complex, view_as_real
+from tensorlab.ops.copying import clone
+from tensorlab.ops.pointwise.arithmetic import neg
 from tensorlab.ops.pointwise.common import inplace_function, zero_gradient
 from tensorlab.ops.pointwise.comparison import eq
 from tensorlab.ops.pointwise.signs import sign, sign_
@@ -39,16 +46,151 @@ ctypedef fused bits:            # a part of a complex number is copied as what i
     uint64_t
 
 
+# ---------------------------------------------------------------- conjugates
+cdef Op CONJ_PHYSICAL = Op("conj_physical(Tensor x) -> Tensor", dtype="promote",
+                           scalar={"ordered": "x", "complex": "conj@(x)"}, holomorphic=False)
+
+@CONJ_PHYSICAL.derivative("x")
+def conj_physical_derivative(grad):
+    return conj(grad)
+
+def conj_physical(TensorBase input not None, *, out=None):
+    """The complex conjugate, in memory of its own. A real tensor is its own.
+
+    >>> import tensorlab
+    >>> tensorlab.conj_physical(tensorlab.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
+    return run_unary(CONJ_PHYSICAL, input, out) if out is not None or is_in(input.dtype_, COMPLEX) else input
+
+conj_physical_ = inplace_function(CONJ_PHYSICAL, conj_physical)
+
+
+cdef Op CONJUGATE = Op("conj(Tensor(a) x) -> Tensor(a)", aten="_conj", holomorphic=False)
+
+@CONJUGATE.derivative("x")
+def conj_derivative(grad):
+    return conj(grad)
+
+@CONJUGATE.infer
+def conj_infer(TensorBase x):
+    return with_other_bits(x, CONJ)
+
+def conj(TensorBase input not None):
+    """The complex conjugate, as a view: the imaginary part with the other sign. A real tensor is its own.
+
+    Nothing is computed: the view knows that its memory holds the conjugate (`is_conj`), and an op that
+    reads it gets the right numbers. `conj_physical` computes; so does this inside of compile, func and modes.
+
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([1 + 2j, 3j])
+    >>> x.conj()
+    tensor([1.-2.j, 0.-3.j])
+    >>> x.conj().data_ptr() == x.data_ptr()
+    True
+    """
+    if not is_in(input.dtype_, COMPLEX):
+        return input
+    return run_1(CONJUGATE, input) if may_be_lazy(input) else run_unary(CONJ_PHYSICAL, input)
+
+
+cdef bint may_be_lazy(TensorBase x):
+    """Is this a plain tensor, and does no layer see the call? Layers know only of tensors whose memory is what they show."""
+    return entered_layers == 0 and x.keys & ~LAZY == 0 and x.storage_.device == ON_CPU
+
+
+cdef TensorBase with_other_bits(TensorBase x, int bits):
+    """The same memory, read with the other sign of the imaginary part (CONJ) or of the number (NEG)."""
+    cdef TensorBase out = alias(x)
+    set_lazy_bits(out, (x.keys ^ bits) & LAZY)
+    return out
+
+
+def resolve_conj(TensorBase input not None):
+    """The tensor itself if its memory holds what it shows; a conjugated view as a tensor with memory of its own.
+
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2)
+    >>> tensorlab.resolve_conj(x) is x
+    True
+    """
+    return clone(input) if input.keys & CONJ else input
+
+
+def is_conj(TensorBase input not None):
+    """Does the memory of this tensor hold its conjugate?
+
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([1j])
+    >>> tensorlab.is_conj(x), tensorlab.is_conj(x.conj())
+    (False, True)
+    """
+    return input.keys & CONJ != 0
+
+
+# ---------------------------------------------------------------- negatives
+cdef Op NEG_VIEW = Op("neg_view(Tensor(a) x) -> Tensor(a)", aten="_neg_view")
+
+@NEG_VIEW.derivative("x")
+def neg_view_derivative(grad):
+    return neg(grad)
+
+@NEG_VIEW.infer
+def neg_view_infer(TensorBase x):
+    return with_other_bits(x, NEG)
+
+def _neg_view(TensorBase input not None):
+    """The negative, as a view: what `imag` of a conjugated view returns.
+
+    >>> import tensorlab
+    >>> tensorlab._neg_view(tensorlab.tensor([1., -2.]))
+    tensor([-1.,  2.])
+    """
+    return run_1(NEG_VIEW, input) if may_be_lazy(input) else neg(input)
+
+
+def resolve_neg(TensorBase input not None):
+    """The tensor itself if its memory holds what it shows; a negated view as a tensor with memory of its own.
+
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2)
+    >>> tensorlab.resolve_neg(x) is x
+    True
+    """
+    return clone(input) if input.keys & NEG else input
+
+
+def is_neg(TensorBase input not None):
+    """Does the memory of this tensor hold its negative?
+
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([1j])
+    >>> x.imag.is_neg(), x.conj().imag.is_neg()
+    (False, True)
+    """
+    return input.keys & NEG != 0
+
+
 # ---------------------------------------------------------------- views, replayed
-def strided_reading(TensorBase base not None, int dtype, size, stride, offset):
+def strided_reading(TensorBase base not None, int dtype, size, stride, offset, int bits):
     """What the graph replays a view by: `as_strided`, of the memory read as elements of a type that may be another than the
-    base's. Sizes, strides and offset count elements of that type."""
+    base's. Sizes, strides and offset count elements of that type; `bits` say how the view reads them."""
+    base = with_bits(base, 0)
     if dtype == base.dtype_:
-        return as_strided(base, size, stride, offset)
-    if is_in(base.dtype_, COMPLEX):
-        return as_strided(view_as_real(base), size, stride, offset)
-    parts = as_strided(base, (*size, 2), (*[2 * step for step in stride], 1), 2 * offset)
-    return view_as_complex(parts)
+        out = as_strided(base, size, stride, offset)
+    elif is_in(base.dtype_, COMPLEX):
+        out = as_strided(view_as_real(base), size, stride, offset)
+    else:
+        out = view_as_complex(as_strided(base, (*size, 2), (*[2 * step for step in stride], 1), 2 * offset))
+    return with_bits(out, bits)
+
+cdef TensorBase with_bits(TensorBase x, int bits):
+    """A view of x with these lazy bits, recorded."""
+    if (x.keys ^ bits) & CONJ:
+        x = <TensorBase?>run_1(CONJUGATE, x)
+    if (x.keys ^ bits) & NEG:
+        x = <TensorBase?>run_1(NEG_VIEW, x)
+    return x
 
 set_strided_reading(strided_reading)
 
@@ -62,7 +204,9 @@ def real(TensorBase input not None):
     >>> x.real
     tensor([1., 0.])
     """
-    return select(view_as_real(input), -1, 0) if is_in(input.dtype_, COMPLEX) else input
+    if not is_in(input.dtype_, COMPLEX):
+        return input
+    return select(view_as_real(conj(input) if input.keys & CONJ else input), -1, 0)
 
 
 def imag(TensorBase input not None):
@@ -80,6 +224,8 @@ def imag(TensorBase input not None):
     if not is_in(input.dtype_, COMPLEX):
         raise UnsupportedDType(f"imag: needs a complex tensor, not {input.dtype}; of a real one the imaginary part is "
                                f"zeros_like(x)")
+    if input.keys & CONJ:
+        return _neg_view(select(view_as_real(conj(input)), -1, 1))
     return select(view_as_real(input), -1, 1)
 
 
@@ -104,56 +250,6 @@ def isreal(TensorBase input not None):
     tensor([False,  True])
     """
     return eq(imag(input), 0) if is_in(input.dtype_, COMPLEX) else eq(input, input) | True
-
-
-# ---------------------------------------------------------------- conjugates
-cdef Op CONJ = Op("conj_physical(Tensor x) -> Tensor", dtype="promote", node="ConjBackward0",
-                  scalar={"ordered": "x", "complex": "conj@(x)"}, holomorphic=False)
-
-@CONJ.derivative("x")
-def conj_derivative(grad):
-    return conj(grad)
-
-def conj(TensorBase input not None):
-    """The complex conjugate: the imaginary part with the other sign. A real tensor is its own.
-
-    >>> import tensorlab
-    >>> tensorlab.tensor([1 + 2j, 3j]).conj()
-    tensor([1.-2.j, 0.-3.j])
-    """
-    return run_unary(CONJ, input) if is_in(input.dtype_, COMPLEX) else input
-
-def conj_physical(TensorBase input not None, *, out=None):
-    """The complex conjugate, in memory of its own. A real tensor is its own.
-
-    >>> import tensorlab
-    >>> tensorlab.conj_physical(tensorlab.tensor([1 + 2j]))
-    tensor([1.-2.j])
-    """
-    return run_unary(CONJ, input, out) if out is not None or is_in(input.dtype_, COMPLEX) else input
-
-conj_physical_ = inplace_function(CONJ, conj_physical)
-
-
-def resolve_conj(TensorBase input not None):
-    """The tensor itself: its memory holds what it shows. So is `resolve_neg`.
-
-    >>> import tensorlab
-    >>> x = tensorlab.ones(2)
-    >>> tensorlab.resolve_conj(x) is x
-    True
-    """
-    return input
-
-
-def is_conj(TensorBase input not None):
-    """False: a tensor is never stored as its conjugate. Nor is one stored negated (`is_neg`).
-
-    >>> import tensorlab
-    >>> tensorlab.is_conj(tensorlab.ones(1))
-    False
-    """
-    return False
 
 
 # ---------------------------------------------------------------- direction and angle

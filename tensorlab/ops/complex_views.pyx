@@ -9,7 +9,7 @@ from tensorlab._core.dispatch.dispatch cimport run_1
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dtypes cimport COMPLEX, FLOAT16, FLOAT32, FLOAT64, complex_dtype, is_in, item_size
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
-from tensorlab._core.tensor cimport TensorBase, alias_as, parts_of
+from tensorlab._core.tensor cimport CONJ, TensorBase, alias_as, parts_of
 
 from tensorlab.errors import MemoryLayoutError, ShapeError, UnsupportedDType
 
@@ -24,6 +24,9 @@ def view_as_real_derivative(grad):
 def view_as_real_infer(TensorBase x):
     if not is_in(x.dtype_, COMPLEX):
         raise UnsupportedDType(f"view_as_real: needs a complex tensor, not {x.dtype}, which is real already")
+    if x.keys & CONJ:
+        raise UnsupportedDType("view_as_real: the memory of this tensor holds its conjugate; say .resolve_conj() first, which "
+                               "copies it, or take x.real and x.imag, which are views")
     return parts_of(x)
 
 

@@ -15,6 +15,7 @@ from tensorlab._core.engine.autograd_fields import leaf_hooks
 from tensorlab._core.interop.exchange import frombuffer
 from tensorlab._core.storage import Storage, new_meta_storage
 from tensorlab.errors import GradientError
+from tensorlab.ops.complex_numbers import _neg_view, conj
 from tensorlab.ops.resizing import tensor_over
 
 UINT8 = DTYPES[1]
@@ -39,14 +40,26 @@ def reduce_storage(storage):
 copyreg.pickle(Storage, reduce_storage)
 
 
-def rebuild_tensor(cls, storage, dtype, offset, size, stride, requires_grad):
+def rebuild_tensor(cls, storage, dtype, offset, size, stride, requires_grad, bits=None):
     """Put a tensor together again."""
-    x = make_subclass(cls, tensor_over(storage, dtype, offset, size, stride))
+    x = make_subclass(cls, with_bits(tensor_over(storage, dtype, offset, size, stride), bits))
     return x.requires_grad_(requires_grad) if requires_grad else x
 
 
 def parts_of(x):
-    return x.dtype, x.storage_offset(), tuple(x.shape), x.stride(), x.requires_grad
+    parts = (x.dtype, x.storage_offset(), tuple(x.shape), x.stride(), x.requires_grad)
+    return (*parts, bits) if (bits := bits_of(x)) else parts
+
+
+def bits_of(x):
+    """Return what PyTorch's files call the metadata of a tensor: which lazy bits it has."""
+    return {name: True for name, has in (("conj", x.is_conj), ("neg", x.is_neg)) if has()}
+
+
+def with_bits(x, bits):
+    """Return the view of x that has these lazy bits."""
+    x = conj(x) if bits and bits.get("conj") else x
+    return _neg_view(x) if bits and bits.get("neg") else x
 
 
 def reduce_tensor(self, protocol):
@@ -88,8 +101,9 @@ def deepcopy_tensor(self, memo):
         )
     if hasattr(type(self), "__torch_dispatch__"):
         return deepcopy_wrapper(self, memo)
-    made = rebuild_tensor(type(self), copy.deepcopy(self.untyped_storage(), memo), *parts_of(self))
-    memo[id(self)] = made
+    x = self.detach().clone() if bits_of(self) else self  # whose copy has none, as in PyTorch
+    made = rebuild_tensor(type(self), copy.deepcopy(x.untyped_storage(), memo), *parts_of(x))
+    memo[id(self)] = made.requires_grad_(self.requires_grad)
     made.grad = copy.deepcopy(self.grad, memo)
     made.__dict__.update(copy.deepcopy(self.__dict__, memo))
     return made

@@ -12,12 +12,12 @@ from tensorlab._core.layout cimport (
     wrap_dim
 )
 from tensorlab._core.loops.iterator cimport copy_into
-from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, result_beside
+from tensorlab._core.tensor cimport CONJ, LAZY, VIEW_DEFAULT, TensorBase, alias_as, result_beside
 from tensorlab.ops.copying cimport run_contiguous
 from tensorlab.ops.dimensions cimport is_unwatched
 from tensorlab.ops.memory_formats cimport as_ints
 
-from tensorlab.errors import MemoryLayoutError, ShapeError
+from tensorlab.errors import MemoryLayoutError, ShapeError, UnsupportedDType
 
 
 # ---------------------------------------------------------------- the shape that is asked for
@@ -153,6 +153,10 @@ def view_dtype_infer(TensorBase x, dtype):
     cdef ssize ratio
     cdef TensorBase out
     cdef str what = f"view: {dtype_object(x.dtype_)} cannot be seen as {dtype_object(code)}, of another size"
+    if x.keys & LAZY and code != x.dtype_:
+        held, remedy = ("conjugate", "resolve_conj") if x.keys & CONJ else ("negative", "resolve_neg")
+        raise UnsupportedDType(f"view: the memory of this tensor holds its {held}, so it cannot be seen as {dtype_object(code)}; "
+                               f"say .{remedy}() first")
     for i in range(x.ndim_):
         sizes[i] = x.sizes[i]
         strides[i] = x.strides[i]

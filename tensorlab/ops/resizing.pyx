@@ -10,7 +10,9 @@ from tensorlab._core.graph.graph cimport bump_version, needs_grad, should_record
 from tensorlab._core.graph.inplace cimport check_inplace
 from tensorlab._core.layout cimport MAX_NDIM, contiguous_strides, extent, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.storage cimport BORROWED, Storage, new_storage
-from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, new_tensor, note_borrower, offset_of, set_layout
+from tensorlab._core.tensor cimport (
+    VIEW_DEFAULT, TensorBase, new_tensor, note_borrower, offset_of, set_layout, set_lazy_bits
+)
 from tensorlab.ops.memory_formats cimport as_ints
 
 from tensorlab.errors import DTypeError, GradientError, MemoryLayoutError, ShapeError
@@ -79,6 +81,7 @@ def set_in_place(TensorBase x, source, storage_offset, size, stride):
         raise GradientError("set_: a tensor that requires grad cannot be given other memory; do it under no_grad, or "
                             "to its detach()")
     check_inplace(x, False, "set_")
+    set_lazy_bits(x, 0)
     if isinstance(source, TensorBase):
         if (<TensorBase>source).dtype_ != x.dtype_:
             raise DTypeError(f"set_: the source has type {source.dtype}, but the tensor has "

@@ -206,7 +206,7 @@ cdef object run_restride(TensorBase x, object size, object stride, object offset
     cdef bint was_enabled = thread_state().grad_mode
     if is_in(x.dtype_, COMPLEX):                    # as real numbers, in steps of two
         return view_as_complex(run_restride(
-            view_as_real(x), (*size, 2), (*[2 * step for step in stride], 1), 2 * offset,
+            view_as_real((<object>x).resolve_conj()), (*size, 2), (*[2 * step for step in stride], 1), 2 * offset,
             (*target_size, 2), (*[2 * step for step in target_stride], 1), 2 * target_offset, divides_by_target))
     if x.numel_ == 0 or 0 in target_size:           # zeros, which do not depend on x
         set_grad_mode(False)

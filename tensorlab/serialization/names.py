@@ -15,6 +15,7 @@ from .._tensor import Tensor
 from ..errors import FileFormatError
 from ..nn.parameter import Parameter
 from ..ops.creation import empty_strided
+from ..ops.pickling import with_bits
 from ..ops.resizing import tensor_over
 
 __all__ = [
@@ -80,13 +81,13 @@ class StorageType:
 def rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks, metadata=None):
     """Return a tensor over a storage that was read; `storage` is (bytes, dtype)."""
     data, dtype = storage
-    x = tensor_over(data, dtype, offset, tuple(size), tuple(stride))
+    x = with_bits(tensor_over(data, dtype, offset, tuple(size), tuple(stride)), metadata)
     return x.requires_grad_(requires_grad) if requires_grad else x
 
 
 def rebuild_tensor_v3(storage, offset, size, stride, requires_grad, hooks, dtype, metadata=None):
     """Return a tensor over a storage that was read, for dtypes that have no class of storages."""
-    return rebuild_tensor_v2((storage, dtype), offset, size, stride, requires_grad, hooks)
+    return rebuild_tensor_v2((storage, dtype), offset, size, stride, requires_grad, hooks, metadata)
 
 
 def rebuild_tensor(storage, offset, size, stride):

@@ -11,6 +11,7 @@ from .._core.tensor import Size
 from .._tensor import Tensor
 from ..nn.parameter import Parameter, is_lazy
 from ..ops.creation import zeros
+from ..ops.pickling import bits_of
 from . import names
 
 __all__ = ["dumps"]
@@ -110,6 +111,8 @@ def reduce_tensor(x):
     parts = [storage, x.storage_offset(), tuple(x.shape), x.stride(), x.requires_grad, hooks]
     if x.dtype not in TYPE_OF_STORAGE:
         rebuild, parts = names.rebuild_tensor_v3, [x.untyped_storage(), *parts[1:], x.dtype]
+    if bits := bits_of(x):
+        parts.append(bits)
     if type(x) is not Tensor or state:
         return names.rebuild_from_type, (rebuild, type(x), tuple(parts), state)
     return rebuild, tuple(parts)

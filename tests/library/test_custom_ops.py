@@ -236,8 +236,16 @@ def test_a_device_may_be_younger_than_the_op():
     def here(x: Tensor) -> Tensor:
         return x + 1
 
+    @custom_op("test::anywhere", mutates_args=())
+    def anywhere(x: Tensor) -> Tensor:
+        return x * 3
+
     register_device("younger", Bytes())
     x = torch.ones(2).to("younger")
+    assert anywhere(x).cpu().tolist() == [3.0, 3.0]
+    assert anywhere(x).device.type == "younger"
+    with pytest.raises(NotImplementedError, match=r"no kernel for younger \(it has: cpu\)"):
+        here(x)
     here.register_kernel("younger", lambda x: x + 2)
     assert here(x).cpu().tolist() == [3.0, 3.0]
     assert here(torch.ones(2)).tolist() == [2.0, 2.0]

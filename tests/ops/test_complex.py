@@ -315,13 +315,6 @@ def test_numbers_that_do_not_begin_at_every_second_element_are_refused(make, mes
             package.view_as_complex(make(package))
 
 
-def test_no_tensor_is_stored_as_its_conjugate_or_its_negative():
-    z = tensorlab.tensor([1 + 2j])
-    for x in (z, z.conj(), z.mH if z.dim() > 1 else z.conj().imag, -z):
-        assert (x.is_conj(), x.is_neg()) == (False, False)
-        assert (tensorlab.is_conj(x), tensorlab.is_neg(x)) == (False, False)
-
-
 @pytest.mark.parametrize(
     "options",
     [

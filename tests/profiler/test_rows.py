@@ -36,7 +36,7 @@ INSIDE = {
     "aten::ones_like": "the gradient of the loss is made by full",
     "aten::reshape": "reductions read any layout",
     "aten::resize_": "results get memory without a call of another op",
-    "aten::resolve_conj": "there is no lazy conjugate",
+    "aten::resolve_conj": "bits are resolved in front of a kernel, without a call",
     "aten::t": "a transposed matrix is read as it lies",
     "aten::to": "a number stays a number: it is no tensor that is converted",
     "aten::unsqueeze": "stack joins by itself",

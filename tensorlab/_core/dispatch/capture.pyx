@@ -10,7 +10,7 @@ derivatives of tangents find it.
 """
 from tensorlab._core.dispatch.levels cimport Box, Level, box_at, fill
 from tensorlab._core.tensor cimport (
-    TensorBase, alias, put_into_box, set_layout, offset_of
+    LAZY, TensorBase, alias, put_into_box, set_layout, set_lazy_bits, offset_of
 )
 
 
@@ -61,6 +61,7 @@ def end_boxes(Level level not None):
         put_into_box(x, value.box)
         x.storage_, x.data_, x.dtype_ = value.storage_, value.data_, value.dtype_
         set_layout(x, value.ndim_, value.sizes, value.strides)
+        set_lazy_bits(x, value.keys & LAZY)
         x.counter = value.counter
         if x.base is not None and x.counter is not None:
             x.view_version = x.counter.value

@@ -3,7 +3,7 @@
     run                 any op; run_unary, run_binary, ... are the same for pointwise ops, with a short cut
       run_layers        while layers are active, the topmost one handles the call (layers.pyx); else, and below them,
       run_recorded      autograd: the node of the graph                         (in recording.pyx)
-        backend         the layers below autograd,
+        backend         the layers below autograd, and lazy bits,                   (in lazy_bits.pyx)
           run_kernel    then what is inferred, and the kernel of the device         (in kernels.pyx)
 
 Small contiguous operands of pointwise ops have a short cut around all this.
@@ -12,6 +12,7 @@ op.pyx explains how an op and its derivatives are declared.
 """
 from cpython.object cimport PyObject
 
+from tensorlab._core.dispatch.lazy_bits cimport has_lazy_bits, run_resolved
 from tensorlab._core.dispatch.layers cimport (
     AUTOCAST, AUTOGRAD, Layer, handle, has_keys, is_seen, topmost
 )
@@ -110,7 +111,8 @@ cdef object run_writing(Op twin, PyObject** arguments, int n):
     cdef OpNode node
     if twin.records_itself:
         if active_layers and op is not None and (
-                topmost_below_autograd(arguments, n) is not None or is_boxed(arguments, n)):
+                topmost_below_autograd(arguments, n) is not None or is_boxed(arguments, n)
+                or (has_lazy_bits(arguments, n) and not twin.shows_memory)):
             return record_for_layers(twin, arguments, n)
         return backend(twin, arguments, n)
     if op.is_pointwise:
@@ -161,6 +163,8 @@ cdef inline object backend(Op op, PyObject** arguments, int n):
         layer = topmost_below_autograd(arguments, n)
         if layer is not None:
             return handle(layer, op, arguments, n)
+        if has_lazy_bits(arguments, n):
+            return run_resolved(op, arguments, n)
     return run_kernel(op, arguments, n)
 
 

@@ -53,6 +53,7 @@ cdef class Op:
     cdef readonly bint records_itself   # its kernel does what autograd has to do, in a way of its own
     cdef readonly bint draws            # it takes random numbers from a generator
     cdef readonly bint is_view          # its result is a differentiable view of its first argument, `Tensor(a)`
+    cdef readonly bint shows_memory     # its result is any view, or it writes a layout: no element is read
     cdef int creation                   # what kind of view it then is (VIEW_... in tensor.pxd)
     cdef readonly int differentiable    # only so many of its results, the first ones, have gradients
     cdef readonly Op functional         # of an op that writes: the one that makes a new tensor, whose derivatives it has

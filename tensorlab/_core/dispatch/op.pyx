@@ -155,7 +155,8 @@ cdef class Op:
         self.params = tuple(names)
         self.writes = "!" in parameters
         self.draws = "Generator? " in parameters
-        self.is_view = not self.writes and "(a)" in results and not self.records_itself
+        self.shows_memory = not self.writes and "(a)" in results
+        self.is_view = self.shows_memory and not self.records_itself
         self.creation = VIEW_DEFAULT
         return 0
 
@@ -274,6 +275,11 @@ cdef class Op:
             self.kernels[device_names().index(device)] = with_call(function, self.name)
             return name_of(function)
         return self.kernel if device == "cpu" else take
+
+    def kernel_elsewhere(self, function):
+        """Take the function that computes on all devices but the cpu, those included that are registered later."""
+        self.kernels[1:MAX_DEVICES] = [with_call(function, self.name)] * (MAX_DEVICES - 1)
+        return name_of(function)
 
     def compose(self, function):
         """Take the function that calls other ops."""
@@ -418,7 +424,7 @@ cdef Op inplace_op(Op op):
         twin.name, twin.schema = twin.parsed.name, spell(twin.parsed)
         twin.params, twin.arity, twin.is_pointwise = op.params, op.arity, op.is_pointwise
         twin.kernels = op.kernels
-        twin.draws = op.draws
+        twin.draws, twin.shows_memory = op.draws, op.shows_memory
         twin.writes, twin.functional, twin.derivatives = True, op, op.derivatives
         twin.node_name, twin.public_names, twin.constants = op.node_name, op.public_names, op.constants
         twin.aten, twin.fixed = in_place_overload(op.aten), op.fixed

@@ -44,7 +44,7 @@ from tensorlab.errors import GradientError
 cdef object conjugates(object grads):
     """The conjugate of a gradient, or of each in a sequence."""
     if isinstance(grads, TensorBase):
-        return grads.conj()
+        return grads.conj_physical()
     if grads is None:
         return None
     return type(grads)([conjugates(one) for one in grads])

@@ -4,7 +4,7 @@ from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dtypes cimport dtype_object, is_differentiable
 from tensorlab._core.state.modes cimport active_layers, thread_state
 from tensorlab._core.storage cimport BORROWED
-from tensorlab._core.tensor cimport TensorBase, note_borrower, set_layout
+from tensorlab._core.tensor cimport LAZY, TensorBase, note_borrower, set_layout, set_lazy_bits
 
 from tensorlab.errors import DTypeError, GradientError
 
@@ -50,6 +50,7 @@ cdef TensorBase subclass_of(TensorBase data, object cls, object require_grad):
     made.storage_ = data.storage_
     made.data_ = data.data_
     made.wants_grad = require_grad
+    set_lazy_bits(made, data.keys & LAZY)
     if made.storage_.guard == BORROWED:
         note_borrower(made)
     return made

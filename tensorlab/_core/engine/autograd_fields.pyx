@@ -16,7 +16,8 @@ from tensorlab._core.state.devices cimport device_name
 from tensorlab._core.state.modes cimport active_layers, thread_state
 from tensorlab._core.storage cimport BORROWED
 from tensorlab._core.tensor cimport (
-    VIEW_DEFAULT, TensorBase, VersionCounter, alias, note_borrower, place_of, set_layout
+    LAZY, VIEW_DEFAULT, TensorBase, VersionCounter, alias, note_borrower, place_of, set_layout,
+    set_lazy_bits
 )
 
 import warnings
@@ -328,6 +329,7 @@ def set_data_in_place(TensorBase x, TensorBase source):
     x.data_ = source.data_
     x.dtype_ = source.dtype_
     set_layout(x, source.ndim_, source.sizes, source.strides)
+    set_lazy_bits(x, source.keys & LAZY)
     return x
 
 def set_data(TensorBase x not None, value):

@@ -35,7 +35,9 @@ from tensorlab._core.state.modes cimport (
     ThreadState, active_layers, call_with_overrides, set_grad_mode, set_overrides_disabled,
     thread_state
 )
-from tensorlab._core.tensor cimport BOXED, TensorBase, empty_beside, empty_tensor, make_size
+from tensorlab._core.tensor cimport (
+    BOXED, LAZY, TensorBase, empty_beside, empty_tensor, make_size
+)
 
 from tensorlab._core.device import CPU, device_of_code
 from tensorlab._core.dispatch.op import REGISTRY
@@ -104,6 +106,8 @@ cdef object validate_grad(object grad, InputMetadata* metadata, Node source):
         g = <TensorBase>grad
     if g.dtype_ != metadata.dtype:
         grad = <TensorBase?>grad.to(dtype_object(metadata.dtype))
+    if g.keys & LAZY:                       # what is added up, and kept, is plain memory
+        grad = <TensorBase?>grad.clone()
     place = g.storage_.device & ~SHELL
     if place != metadata.device and place != ON_META and metadata.device != ON_META:
         # forward was a copy to another device

@@ -89,7 +89,7 @@ cdef int bump_version(TensorBase x) except -1
 cdef TensorBase as_view(TensorBase x, TensorBase out, int creation)
 cdef int write_metadata(InputMetadata* metadata, TensorBase x) except -1
 cdef int set_strided_reading(object function) except -1
-cdef TensorBase read_strided(object base, int dtype, object size, object stride, object offset)
+cdef TensorBase read_strided(object base, int dtype, object size, object stride, object offset, int bits)
 cdef object already_released(str name)
 cdef int retain(TensorBase x) except -1
 cdef int move_retained(TensorBase x, Node old, Node new) except -1

@@ -31,7 +31,7 @@ from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.state.devices cimport SHELL
 from tensorlab._core.state.modes cimport ThreadState, set_overrides_disabled, thread_state
 from tensorlab._core.tensor cimport (
-    VIEW_DEFAULT, VIEW_INFERENCE, VIEW_MULTI_OUTPUT, VIEW_NO_GRAD, TensorBase, make_size,
+    LAZY, VIEW_DEFAULT, VIEW_INFERENCE, VIEW_MULTI_OUTPUT, VIEW_NO_GRAD, TensorBase, make_size,
     offset_of
 )
 
@@ -288,9 +288,9 @@ cdef int set_strided_reading(object function) except -1:
     strided_reading = function
     return 0
 
-cdef TensorBase read_strided(object base, int dtype, object size, object stride, object offset):
-    """A view of `base`, recorded: see `strided_reading`."""
-    return <TensorBase?>strided_reading(base, dtype, size, stride, offset)
+cdef TensorBase read_strided(object base, int dtype, object size, object stride, object offset, int bits):
+    """A view of `base`, recorded: see `strided_reading`. `bits` are the view's, CONJ and NEG."""
+    return <TensorBase?>strided_reading(base, dtype, size, stride, offset, bits)
 
 
 cdef Node grad_fn_of(TensorBase x):
@@ -312,7 +312,8 @@ cdef Node grad_fn_of(TensorBase x):
             were_disabled = set_overrides_disabled(True)
             try:
                 again = read_strided(
-                    x.base, x.dtype_, make_size(x.ndim_, x.sizes), x.stride(), offset_of(x))
+                    x.base, x.dtype_, make_size(x.ndim_, x.sizes), x.stride(), offset_of(x),
+                    x.keys & LAZY)
             finally:
                 thread_state().grad_enabled = was_enabled
                 set_overrides_disabled(were_disabled)

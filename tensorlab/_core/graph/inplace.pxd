@@ -9,6 +9,8 @@ cdef class CopySlices(Node):      # `saved`: the node of the in-place op
     cdef InputMetadata view_metadata
     cdef ssize[MAX_NDIM] view_strides
     cdef ssize view_offset      # elements from the base's first element to the view's
+    cdef int base_bits          # CONJ and NEG: what their memory holds
+    cdef int view_bits
     cdef Py_ssize_t place       # which of the op's arguments was the view
     cdef TensorBase view_again(self, TensorBase saved)
 

@@ -15,7 +15,9 @@ from tensorlab._core.graph.graph cimport (
 )
 from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.state.modes cimport thread_state
-from tensorlab._core.tensor cimport TensorBase, alias_as, check_writable, make_size, offset_of
+from tensorlab._core.tensor cimport (
+    LAZY, TensorBase, alias_as, check_writable, make_size, offset_of, set_lazy_bits
+)
 
 from tensorlab.errors import GradientError
 
@@ -65,6 +67,7 @@ cdef int rebase_history(TensorBase x, Node node, Py_ssize_t place=0) except -1:
     # x may have another type, the real part; and a box (levels.pyx) has a storage of its own
     slices.view_offset = (x.data_ - x.storage_.address) - (base.data_ - base.storage_.address)
     slices.view_offset //= item_size[x.dtype_]
+    slices.base_bits, slices.view_bits = base.keys & LAZY, x.keys & LAZY
     slices.saved = node
     slices.place = place
     take_edges(slices, node, base)
@@ -101,20 +104,23 @@ cdef class CopySlices(Node):
 
     cdef tuple apply(self, object grad, GraphTask task):
         cdef Node function = <Node>self.saved
-        cdef object result, part, grads
+        cdef object memory, result, part, grads
         cdef list out
         cdef int i
         if grad is None:
             return (None,) * len(self.edges)
-        result = grad.new_empty_strided(
+        memory = grad.new_empty_strided(
             make_size(self.base_metadata.ndim, self.base_metadata.sizes),
             tuple([self.base_strides[i] for i in range(self.base_metadata.ndim)]))
+        result = read_strided(
+            memory, self.base_metadata.dtype, memory.shape, memory.stride(), 0, self.base_bits
+        ) if self.base_bits else memory
         result.copy_(grad)
         part = read_strided(
-            result, self.view_metadata.dtype,
+            memory, self.view_metadata.dtype,
             make_size(self.view_metadata.ndim, self.view_metadata.sizes),
             tuple([self.view_strides[i] for i in range(self.view_metadata.ndim)]),
-            self.view_offset)
+            self.view_offset, self.view_bits)
         if function is None:
             raise already_released("CopySlices")
         if task.is_selective and is_wanted(task, self.edges[self.place]):
@@ -138,7 +144,7 @@ cdef class CopySlices(Node):
         cdef char* data = saved.data_ - self.view_offset * item_size[saved.dtype_]
         cdef int ndim = self.base_metadata.ndim
         cdef TensorBase base
-        if saved.keys:                          # of a class with a layer: it makes views of its own
+        if saved.keys & ~LAZY:                  # of a class with a layer: it makes views of its own
             strides = tuple([self.base_strides[i] for i in range(ndim)])
             base = <TensorBase?>saved.as_strided(make_size(ndim, self.base_metadata.sizes), strides,
                                                  offset_of(saved) - self.view_offset).detach()
@@ -146,8 +152,10 @@ cdef class CopySlices(Node):
         else:
             base = alias_as(saved, ndim, self.base_metadata.sizes, self.base_strides, data)
             base.dtype_ = self.base_metadata.dtype
+            set_lazy_bits(base, self.base_bits)
         set_history(base, self, 0)
-        return read_strided(base, saved.dtype_, make_size(saved.ndim_, saved.sizes), saved.stride(), offset_of(saved))
+        return read_strided(base, saved.dtype_, make_size(saved.ndim_, saved.sizes), saved.stride(), offset_of(saved),
+                            saved.keys & LAZY)
 
     cdef str label(self):
         return "CopySlices"

@@ -18,7 +18,7 @@ from tensorlab._core.graph.graph cimport should_record
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.state.modes cimport active_layers
 from tensorlab._core.storage cimport Storage, foreign_storage
-from tensorlab._core.tensor cimport TensorBase, is_meta, new_tensor, set_layout
+from tensorlab._core.tensor cimport CONJ, LAZY, TensorBase, is_meta, new_tensor, set_layout
 
 import operator
 
@@ -112,6 +112,12 @@ def numpy(TensorBase x not None, *, bint force=False):
     if x.storage_.device != ON_CPU:
         raise TypeError(f"numpy: the tensor is on {device_name(x.storage_.device)!r}, where NumPy can't reach; use "
                         f"to('cpu') first")
+    if x.keys & LAZY:
+        if force:
+            return numpy(x.detach().clone())
+        bit, remedy = ("conjugate", "resolve_conj") if x.keys & CONJ else ("negative", "resolve_neg")
+        raise RuntimeError(f"numpy: the memory of this tensor holds its {bit}, and NumPy would see that; use "
+                           f"tensor.{remedy}().numpy()")
     note_lending(x, "numpy")
     x.storage_.own()                                # NumPy may write
     for i in range(x.ndim_):

@@ -30,7 +30,7 @@ from tensorlab._core.interop.arrays cimport note_lending
 from tensorlab._core.layout cimport MAX_NDIM, extent, plain_ints, shape_text, ssize
 from tensorlab._core.state.devices cimport ON_CPU
 from tensorlab._core.storage cimport Storage, foreign_storage
-from tensorlab._core.tensor cimport TensorBase, is_meta, memory_of, new_tensor, set_layout
+from tensorlab._core.tensor cimport LAZY, TensorBase, is_meta, memory_of, new_tensor, set_layout
 
 import array
 
@@ -220,6 +220,9 @@ def dlpack(TensorBase self not None, *, stream=None, max_version=None, dl_device
                           "written there; lend tensor.detach()")
     if copy:
         x = (<object>x).clone()
+    if x.keys & LAZY:
+        raise BufferError("__dlpack__: the memory of this tensor holds its conjugate or its negative, which a borrower would "
+                          "see; lend tensor.resolve_conj().resolve_neg()")
     note_lending(x, "__dlpack__")
     x.storage_.own()
     if max_version is not None and max_version[0] >= 1:

@@ -26,7 +26,7 @@ from tensorlab.nn.parameter import Buffer, Parameter
 
 from .guard_check import MISSING
 from .pure import PURE_TYPES
-from .tensor_state import writes_to
+from .tensor_state import is_lazy, writes_to
 
 __all__ = [
     "COMPILED_FUNCTION",
@@ -103,6 +103,8 @@ def kind_of(value):
     cls = type(value)
     check_metaclass(cls, "an object of type")
     kind = KINDS.get(cls)
+    if kind == "tensor" and is_lazy(value):
+        raise Unknown("a tensor whose memory holds its conjugate or its negative")
     if kind is not None:
         return "value" if kind == "tuple" and is_plain_tuple(value) else kind
     if issubclass(cls, TensorBase):

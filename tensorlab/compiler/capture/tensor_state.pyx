@@ -8,7 +8,7 @@ from cpython.object cimport Py_TYPE, PyObject
 
 from tensorlab._core.graph.graph cimport needs_grad
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.tensor cimport TensorBase, offset_of
+from tensorlab._core.tensor cimport LAZY, TensorBase, offset_of
 
 
 @cython.final
@@ -44,7 +44,7 @@ cdef class TensorState:
         if <PyObject*>Py_TYPE(<object>given) != <PyObject*>self.cls:
             return False
         x = <TensorBase>given
-        if x.dtype_ != self.dtype or x.ndim_ != self.ndim:
+        if x.dtype_ != self.dtype or x.ndim_ != self.ndim or x.keys & LAZY:
             return False
         for i in range(0 if of_any_size else self.ndim):
             if x.sizes[i] != self.layout[i] or x.strides[i] != self.layout[self.ndim + i]:
@@ -69,6 +69,11 @@ def history_of(TensorBase x not None):
 def memory_layout_of(TensorBase x not None):
     """How a tensor lies in memory, by identity of the storage: what an op may change and a replay starts from."""
     return tuple(x.shape), [x.strides[i] for i in range(x.ndim_)], x.dtype_, offset_of(x), <size_t><void*>x.storage_
+
+
+def is_lazy(TensorBase x not None):
+    """Does its memory hold its conjugate or its negative?"""
+    return x.keys & LAZY != 0
 
 
 def writes_to(TensorBase x not None):

@@ -14,6 +14,7 @@ from tensorlab.func.batching.rules import Same, batching
 # ---------------------------------------------------------------- one tensor
 @batching(
     *("lazy_clone", "detach", "data", "zero", "view_as_real", "view_as_complex"),
+    *("conj", "neg_view"),
     *("as_subclass", "wrap_index", "check_divisors"),
     *("tril", "triu", "lu_permutation", "linalg_matrix_exp"),
 )

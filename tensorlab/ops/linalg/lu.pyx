@@ -105,7 +105,7 @@ cdef int solve_into(TensorBase out, TensorBase lu, TensorBase pivots, TensorBase
 
 
 cdef TensorBase conjugate(TensorBase x):
-    return (<object>x).detach().conj()
+    return (<object>x).detach().conj_physical()
 
 
 cdef int check_info(str where, TensorBase info, str reason) except -1:

@@ -178,7 +178,8 @@ def nan_to_num(TensorBase input not None, nan=None, posinf=None, neginf=None, *,
     tensor([0., 9., 2.])
     """
     if is_in(input.dtype_, COMPLEX):        # each of the two parts
-        return store_out("nan_to_num", view_as_complex(nan_to_num(view_as_real(input), nan, posinf, neginf)), out, (input,))
+        parts = view_as_real((<object>input).resolve_conj())
+        return store_out("nan_to_num", view_as_complex(nan_to_num(parts, nan, posinf, neginf)), out, (input,))
     nan, posinf, neginf = replacements(input, nan, posinf, neginf)
     return run_quaternary(NAN_TO_NUM, input, nan, posinf, neginf, out)
 
@@ -192,7 +193,11 @@ def nan_to_num_(TensorBase input not None, nan=None, posinf=None, neginf=None):
     tensor([0., 1.])
     """
     if is_in(input.dtype_, COMPLEX):
-        nan_to_num_(view_as_real(input), nan, posinf, neginf)
+        if (<object>input).is_conj():       # whose imaginary part is a view of its own
+            nan_to_num_((<object>input).imag, nan, posinf, neginf)
+            nan_to_num_((<object>input).real, nan, posinf, neginf)
+        else:
+            nan_to_num_(view_as_real(input), nan, posinf, neginf)
         return input
     nan, posinf, neginf = replacements(input, nan, posinf, neginf)
     return run_quaternary_inplace(NAN_TO_NUM, input, nan, posinf, neginf)
