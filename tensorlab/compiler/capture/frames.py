@@ -81,12 +81,18 @@ def names_of(code):
         for i, one in enumerate(instructions)
         if one.opname == "IMPORT_NAME"
     )
-    attributes = code.co_names
+    attributes = [one.argval for one in instructions if is_attribute(one)]
     if any(one.opname == "MATCH_CLASS" for one in instructions):  # case Point(x=0)
         names = [name for one in code.co_consts if isinstance(one, tuple) for name in one]
-        attributes += tuple(name for name in names if isinstance(name, str))
+        attributes += [name for name in names if isinstance(name, str)]
     assigns = any(one.opname in ("STORE_ATTR", "DELETE_ATTR") for one in instructions)
-    return Names(tuple(scope), modules, attributes, assigns)
+    return Names(tuple(scope), modules, tuple(dict.fromkeys(attributes)), assigns)
+
+
+def is_attribute(instruction):
+    """Does an instruction have a name that is neither a global's nor a module's?"""
+    is_other = instruction.opname in GLOBAL_INSTRUCTIONS or instruction.opname == "IMPORT_NAME"
+    return instruction.opcode in dis.hasname and not is_other
 
 
 def place_of_store(codes, names):

@@ -110,8 +110,9 @@ class Observer:
             self.check_name(code.co_name, frame)
         if "__dict__" in code.co_names:
             self.state.read_unnamed(only_registered=True)
-        self.state.name_attributes(code.co_names)
-        self.state.use_library_globals(frame.f_globals, names_of(code).globals)
+        names = names_of(code)
+        self.state.name_attributes(names.attributes)
+        self.state.use_library_globals(frame.f_globals, names.globals)
         self.state.execute(code)
 
     def enter_library(self, frame, module):
@@ -119,7 +120,7 @@ class Observer:
         code = frame.f_code
         if "__dict__" in code.co_names:
             self.read_dynamically(frame)
-        self.state.name_attributes(code.co_names)
+        self.state.name_attributes(names_of(code).attributes)
         self.state.execute(code)
         if module == "abc":
             self.asks_abstract_classes = True

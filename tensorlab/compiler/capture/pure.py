@@ -149,7 +149,7 @@ _PARTS = """
     random settings threads serialization safetensors hub multiprocessing datasets overrides viz learn cli fx
     utils.data utils.tensorboard utils.checkpoint utils.recomputing autograd.graph autograd.gradcheck
     backends.cuda backends.cudnn backends.mkldnn autograd.anomaly_mode
-    nn.backward_hooks nn.utils.parametrize nn.utils.stateless
+    nn.backward_hooks nn.utils.parametrize
 """
 
 

@@ -9,6 +9,7 @@ import types
 
 from tensorlab._core.dispatch.autocast import autocast_settings, other_layers
 from tensorlab._core.dispatch.facets import counts_from_storage
+from tensorlab._core.dispatch.levels import levels
 from tensorlab._core.dispatch.overrides import active_modes
 from tensorlab._core.dtypes import get_default_dtype
 from tensorlab._core.graph.anomaly import is_anomaly_enabled
@@ -213,6 +214,7 @@ def why_not_now():
         (sys.getprofile() is not None, "runs under a profiler: sys.setprofile is in use"),
         (other_layers(), "runs under a layer, such as a recorder"),
         (active_modes(), "runs under a mode that overrides functions"),
+        (levels(), "runs inside of a transform such as grad; compile the function that calls it"),
         (is_packing(), "runs under saved_tensors_hooks"),
         (is_anomaly_enabled(), "runs in anomaly mode, which tells the lines of the program"),
         (get_default_device(), "runs where tensors are made on meta unless it says otherwise"),
