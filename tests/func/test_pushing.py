@@ -130,9 +130,16 @@ def test_a_tensor_from_outside_is_not_written_to():
 NESTED = {
     "pointwise": lambda x: (x.exp() * x.sin()).sum(),
     "layer_norm": lambda x: (tensorlab.nn.functional.layer_norm(x, (4,)) ** 3).sum(),
+    "layer_norm with weights": lambda x: (
+        tensorlab.nn.functional.layer_norm(x.view(2, 2), (2,), x[:2].sin(), x[2:]) ** 3
+    ).sum(),
+    "layer_norm with a weight": lambda x: (
+        tensorlab.nn.functional.layer_norm(x.view(2, 2).detach(), (2,), x[:2] ** 2) ** 2
+    ).sum(),
     "solve": lambda x: tensorlab.linalg.solve(x.view(2, 2) + x.new_ones(2, 2), x[:2]).sum(),
     "prod": lambda x: x.prod(),
     "logsumexp": lambda x: x.logsumexp(0),
+    "logsumexp of several": lambda x: (x.view(2, 1, 2) * x.view(2, 2, 1)).logsumexp((0, -1)).sum(),
     "logcumsumexp": lambda x: (x.logcumsumexp(0) ** 2).sum(),
     "max": lambda x: x.max() ** 3,
     "norm": lambda x: x.norm(3),

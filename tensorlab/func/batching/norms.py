@@ -5,6 +5,7 @@ Statistics come as vectors, of all channels or rows. Those of a batch are cut in
 for each example.
 """
 
+from tensorlab._core.dispatch.facets import REGISTRY
 from tensorlab.func.batching.alignment import (
     all_whole,
     along_channels,
@@ -93,12 +94,13 @@ def layer_norm_backward(op, size, batched, grad, x, shape, weight, eps, mean, rs
 @batching("layer_norm_backward_weight")
 @needs_an_example
 def layer_norm_backward_weight(op, size, batched, grad, x, shape, eps, mean, rstd):
-    """The sum over the rows of each example, where the op sums over all."""
-    grad, x, mean, rstd = all_whole((grad, x, mean, rstd), batched[:2] + batched[4:], size)
-    rows = mean.shape[1]
-    grad, x = grad.reshape(size, rows, *shape), x.reshape(size, rows, *shape)
-    mean, rstd = [one.reshape(size, rows, *[1] * len(shape)) for one in (mean, rstd)]
-    return (grad * ((x - mean) * rstd)).sum(1).to(grad.dtype)
+    """The sum over the rows of each example, where the op sums over all.
+
+    Rows are normalized anew, as their mean follows x where this is differentiated once more.
+    """
+    grad, x = all_whole((grad, x), batched[:2], size)
+    normalized = REGISTRY["layer_norm"](x.to(mean.dtype), shape, None, None, eps)[0]
+    return (grad * normalized).reshape(size, -1, *shape).sum(1).to(grad.dtype)
 
 
 @batching("update_average_")

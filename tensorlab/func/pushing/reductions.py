@@ -72,11 +72,40 @@ def by_slices(op, primals, tangents, out):
 
 for _name in ("amax", "amin", "max", "min", "median", "nanmedian"):
     pushing.give(_name, by_slices)
-for _name in ("norm", "prod", "var", "std", "logsumexp"):
+for _name in ("norm", "prod", "var", "std"):
     pushing.give(_name, by_slices)
 
 
-# ---------------------------------------------------------------- softmax and log_softmax
+# ---------------------------------------------------------------- exponentials, and rows that are normalized
+@pushing("logsumexp")
+def logsumexp(op, primals, tangents, out):
+    """sum(t exp(x - out)); a row of -inf alone has only zeros to add."""
+    x, dim, keepdim = primals
+    if not keepdim and x.ndim:
+        dims = (dim,) if isinstance(dim, int) else dim or range(x.ndim)
+        for i in sorted([i % x.ndim for i in dims]):
+            out = out.unsqueeze(i)
+    weights = (x - out.masked_fill(out == -float("inf"), 0)).exp()
+    return (tangents[0] * weights).sum(dim, keepdim)
+
+
+@pushing("layer_norm")
+def layer_norm(op, primals, tangents, out):
+    """By x a row has a symmetric matrix of derivatives, so it's that of backward; in weight and bias it's linear."""
+    x, shape, weight, _, eps = primals
+    total = None
+    if tangents[0] is not None:
+        backward_op = REGISTRY["layer_norm_backward"]
+        total = backward_op(tangents[0], x, shape, None, eps, *out[1:])
+        total = total if weight is None else total * weight
+    if tangents[2] is not None:
+        moved = op(x, shape, tangents[2], tangents[3], eps)[0]
+        return moved if total is None else total + moved
+    if tangents[3] is not None:
+        return tangents[3] if total is None else total + tangents[3]
+    return total
+
+
 @pushing("softmax")
 def softmax(op, primals, tangents, out):
     return REGISTRY["softmax_backward"](tangents[0].to(out.dtype), out, primals[1])
