@@ -59,6 +59,7 @@ TOOLS = [
     "tensorlab.accelerator",
     "tensorlab.amp",
     "tensorlab.autograd.anomaly_mode",
+    "tensorlab.autograd.forward_ad",
     "tensorlab.autograd.functional",
     "tensorlab.autograd.grad_mode",
     "tensorlab.autograd.gradcheck",
@@ -69,6 +70,7 @@ TOOLS = [
     "tensorlab.cuda",
     "tensorlab.mps",
     "tensorlab.xpu",
+    "tensorlab.func",
     "tensorlab.futures",
     "tensorlab.hub",
     "tensorlab.overrides",
@@ -174,7 +176,7 @@ PLAIN_TYPES = {
 HIDDEN = re.compile(
     r"_(?!_)|__(pyx|reduce|setstate|getstate|new|init_subclass|subclasshook|dict|weakref|doc|module"
     r"|class|getattribute|setattr|delattr|sizeof|dir|format|slot|annotat(ions|e)|firstlineno"
-    r"|static_attributes|qualname|abstractmethods|buffer|release_buffer|match_args|notes)"
+    r"|getnewargs|orig_bases|static_attributes|qualname|abstractmethods|buffer|release_buffer|match_args|notes)"
 )
 
 
@@ -537,8 +539,8 @@ def stub_text(package):
             classes += ["", f"{name} = {alias}"]
         elif isinstance(value, type):
             classes += ["", *class_lines(value, name, known)]
-        elif name in overrides()[0] and package.__name__ != "tensorlab.masked":
-            functions += [line for node in overrides()[0][name] for line in written(node)]
+        elif nodes := functions_by_hand(package, name):
+            functions += [line for node in nodes for line in written(node)]
         elif callable(value) and hasattr(value, "__name__"):
             otherwise = "Tensor" if computes(value) else "Any"
             functions.append(definition(value, name, known, otherwise=otherwise))
@@ -553,6 +555,14 @@ def stub_text(package):
     imports += used_imports([*body, helpers, aliases], package)
     blocks = [imports, ["__all__ = [", *names, "]"], helpers, aliases, *body]
     return HEADER + "\n".join("\n".join(["", *block]) for block in blocks if block) + "\n"
+
+
+def functions_by_hand(package, name):
+    """Return the forms of a function of this module that stub_overrides.pyi has, an empty list if it has none."""
+    of_module, _ = members_by_hand(package.__name__.rpartition(".")[2])
+    if package.__name__ == "tensorlab.masked":
+        return []
+    return of_module.get(name) or overrides()[0].get(name, [])
 
 
 def computes(function):

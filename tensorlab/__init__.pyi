@@ -58,7 +58,7 @@ from tensorlab import xpu as xpu
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from numpy.typing import NDArray
 from os import PathLike
-from typing import Any, IO, Literal, SupportsIndex, TypeAlias, TypeGuard, overload
+from typing import Any, IO, Literal, ParamSpec, SupportsIndex, TypeAlias, TypeGuard, overload
 from typing_extensions import Self, TypeVar
 from tensorlab.utils.hooks import RemovableHandle
 
@@ -809,6 +809,8 @@ __all__ = [
 
 _S = TypeVar('_S')
 _F = TypeVar('_F', bound=Callable[..., Any])
+_P = ParamSpec('_P')
+_R = TypeVar('_R')
 
 _dtype: TypeAlias = dtype
 _layout: TypeAlias = layout
@@ -1519,7 +1521,7 @@ def view_as_complex_copy(input: Tensor, *, out: Tensor | Sequence[Tensor] | None
 def view_as_real(input: Tensor) -> Tensor: ...
 def view_as_real_copy(input: Tensor, *, out: Tensor | Sequence[Tensor] | None=None) -> Tensor: ...
 def view_copy(input: Tensor, size: builtins.int | Sequence[builtins.int] | None=None, *, dtype: _dtype | None=None, out: Tensor | Sequence[Tensor] | None=None) -> Tensor: ...
-def vmap(func: Callable[..., Any], in_dims: builtins.float=0, out_dims: builtins.float=0, randomness: str='error', *, chunk_size: Any=None) -> Any: ...
+def vmap(func: Callable[_P, _R], in_dims: Any=0, out_dims: Any=0, randomness: str='error', *, chunk_size: builtins.int | None=None) -> Callable[_P, _R]: ...
 def vsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> tuple[Tensor, ...]: ...
 def vstack(tensors: Sequence[Tensor] | Tensor, *, out: Tensor | Sequence[Tensor] | None=None) -> Tensor: ...
 @overload

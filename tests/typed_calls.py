@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing
 
 import tensorlab as torch
-from tensorlab import Tensor, nn, viz
+from tensorlab import Tensor, func, nn, viz
+from tensorlab.autograd import forward_ad
 from tensorlab.nn.utils import rnn
 from tensorlab.utils.checkpoint import checkpoint
 from tensorlab.utils.data import DataLoader, Dataset
@@ -249,3 +250,23 @@ with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
     checkpoint(net, torch.ones(1, 2, requires_grad=True), use_reentrant=False)
 torch.testing.assert_close(x, x)
 viz.strides(x)
+
+
+def weighted(w: Tensor, x: Tensor) -> Tensor:
+    return (w * x).sin().sum()
+
+
+w, tangent = torch.ones(2), torch.ones(2)
+assert_type(torch.vmap(weighted, in_dims=(None, 0))(w, torch.ones(3, 2)), Tensor)
+assert_type(func.vmap(func.grad(weighted), in_dims=(None, 0))(w, torch.ones(3, 2)), Any)
+assert_type(func.grad_and_value(weighted)(w, w), tuple[Any, Tensor])
+assert_type(func.jvp(weighted, (w, w), (tangent, tangent)), tuple[Tensor, Tensor])
+value, pull = func.vjp(weighted, w, w)
+assert_type(value, Tensor)
+assert_type(func.hessian(weighted, argnums=(0, 1))(w, w), Any)
+assert_type(func.stack_module_state([nn.Linear(2, 1), nn.Linear(2, 1)])[0], dict[str, Tensor])
+assert_type(func.functional_call(nn.Linear(2, 1), {"bias": torch.ones(1)}, torch.ones(2)), Any)
+with forward_ad.dual_level() as level:
+    assert_type(level, int)
+    dual = forward_ad.make_dual(w, tangent)
+    assert_type(forward_ad.unpack_dual(dual * 2).tangent, Tensor | None)
