@@ -156,7 +156,7 @@ class Check:
             pushed = [None] * len(slopes)
             if self.check_forward_ad:
                 pushed = _forward_rules().tangents(
-                    self.func, self.inputs, position, u, self.outputs
+                    self.func, self.inputs, {position: u}, self.outputs
                 )
             for output, (slope, tangent) in enumerate(zip(slopes, pushed, strict=True)):
                 v = across[output].double().reshape(-1)
@@ -265,6 +265,16 @@ class Check:
                     name,
                     self.title,
                 )
+        if self.check_forward_ad and self.check_undefined_grad:
+            _forward_rules().check_missing_tangents(
+                self.func,
+                self.inputs,
+                [position for position, _ in self.leaves],
+                self.outputs,
+                self.generator,
+                self.leaf_names,
+                self.title,
+            )
         if not self.check_backward_ad:
             return
         outputs = [output for _, output in self.outputs]

@@ -9,15 +9,17 @@ from tensorlab.ops.joining import stack
 from tensorlab.ops.random_factories import randn_like
 
 
-def tangents(func, inputs, place, direction, outputs):
-    """The Jacobian-vector products by one input: a tensor in the shape of each output.
+def tangents(func, inputs, directions, outputs):
+    """The Jacobian-vector products: a tensor in the shape of each output.
 
-    `place` is the position of the input, and `outputs` has pairs (position, result) of the
-    results that count.
+    `directions` is {position of an input: its tangent, None for an input without one}, and
+    `outputs` has pairs (position, result) of the results that count.
     """
     with dual_level():
         inputs = list(inputs)
-        inputs[place] = make_dual(inputs[place].detach().requires_grad_(), direction)
+        for place, direction in directions.items():
+            x = inputs[place].detach().requires_grad_()
+            inputs[place] = x if direction is None else make_dual(x, direction)
         results = as_tuple(func(*inputs))
         found = [unpack_dual(results[position]).tangent for position, _ in outputs]
     return [
@@ -33,7 +35,7 @@ def forward_jacobian(func, inputs, place, outputs):
     for column in range(x.numel()):
         unit = zeros(x.numel(), dtype=x.dtype)
         unit[column] = 1
-        found = tangents(func, inputs, place, unit.view(x.shape), outputs)
+        found = tangents(func, inputs, {place: unit.view(x.shape)}, outputs)
         for matrix, one in zip(matrices, found, strict=True):
             matrix[:, column] = one.detach().reshape(-1)
     return matrices
@@ -42,10 +44,10 @@ def forward_jacobian(func, inputs, place, outputs):
 def check_batched_tangents(func, inputs, place, outputs, generator, name, what):
     """Two tangents at once, under vmap, give what they give one by one."""
     vectors = [randn_like(inputs[place], generator=generator) for _ in range(2)]
-    one_by_one = [tangents(func, inputs, place, vector, outputs) for vector in vectors]
+    one_by_one = [tangents(func, inputs, {place: vector}, outputs) for vector in vectors]
 
     def push(vector):
-        return tuple(tangents(func, inputs, place, vector, outputs))
+        return tuple(tangents(func, inputs, {place: vector}, outputs))
 
     for together, *alone in zip(vmap(push)(stack(vectors)), *one_by_one, strict=True):
         if not together.allclose(stack(alone)):
@@ -54,3 +56,25 @@ def check_batched_tangents(func, inputs, place, outputs, generator, name, what):
                 f"once give\n{together}\n"
                 f"and one by one\n{stack(alone)}"
             )
+
+
+def check_missing_tangents(func, inputs, places, outputs, generator, names, what):
+    """An input without a tangent counts as one with a tangent of zeros, beside others that have one."""
+    directions = {place: randn_like(inputs[place], generator=generator) for place in places}
+    for name, place in zip(names, places, strict=True):
+        zero = zeros_like(inputs[place])
+        expected = tangents(func, inputs, {**directions, place: zero}, outputs)
+        try:
+            found = tangents(func, inputs, {**directions, place: None}, outputs)
+        except Exception as error:
+            raise GradcheckError(
+                f"{what}: expected forward mode to handle undefined tangents: without a tangent "
+                f"of {name} it raised {type(error).__name__}: {error}. Treat None as zeros "
+                "(check_undefined_grad=False leaves this out)"
+            ) from error
+        for (position, _), one, other in zip(outputs, found, expected, strict=True):
+            if not one.allclose(other):
+                raise GradcheckError(
+                    f"{what}: mismatch in tangents of output {position} when {name} has an "
+                    f"undefined tangent: got\n{one}\nand with a tangent of zeros\n{other}"
+                )

@@ -89,7 +89,7 @@ def gradcheck(
     atol, rtol : float; |analytical - numerical| <= atol + rtol * |numerical| must hold for each entry
     raise_exception : bool; raise what went wrong, or return False
     nondet_tol : float, by how much two runs of the same backward may differ
-    check_undefined_grad : bool, check that backward takes missing gradients as zeros
+    check_undefined_grad : bool, check that backward takes missing gradients as zeros, and forward mode missing tangents
     check_grad_dtypes : bool, check that each gradient has its input's dtype
     check_batched_grad : bool, check that several gradients at once give what they give one by one
     fast_mode : bool, compare one random combination of all entries; the cost no longer grows with the tensors

@@ -280,6 +280,79 @@ def test_a_wrong_tangent_is_found(fast_mode):
         gradcheck(WrongTangent.apply, x, check_forward_ad=True, fast_mode=fast_mode)
 
 
+class Missing(tensorlab.autograd.Function):
+    """A product whose jvp gets None for a missing tangent, and does with it what `treat` says."""
+
+    @staticmethod
+    def forward(ctx, x, y, treat):
+        ctx.set_materialize_grads(False)
+        ctx.treat = treat
+        ctx.save_for_backward(x, y)
+        return x * y
+
+    @staticmethod
+    def backward(ctx, grad):
+        if grad is None:
+            return None, None, None
+        x, y = ctx.saved_tensors
+        return grad * y, grad * x, None
+
+    @staticmethod
+    def jvp(ctx, tangent_x, tangent_y, _):
+        x, y = ctx.saved_tensors
+        return ctx.treat(tangent_x, x) * y + x * ctx.treat(tangent_y, y)
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+def test_a_missing_tangent_counts_as_zeros(fast_mode):
+    def check(treat, **settings):
+        x, y = doubles(tensorlab, 2), doubles(tensorlab, 2)
+        call = lambda x, y: Missing.apply(x, y, treat)
+        return gradcheck(call, (x, y), fast_mode=fast_mode, check_forward_ad=True, **settings)
+
+    assert check(lambda t, x: tensorlab.zeros_like(x) if t is None else t)
+    assert check(lambda t, x: 0 if t is None else t)
+
+
+class Both(tensorlab.autograd.Function):
+    """A sum that only knows what to do with one tangent or with two."""
+
+    @staticmethod
+    def forward(ctx, x, y, z, mistake):
+        ctx.set_materialize_grads(False)
+        ctx.mistake = mistake
+        return x + y + z
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, grad, grad, None
+
+    @staticmethod
+    def jvp(ctx, *tangents):
+        there = [t for t in tangents if t is not None]
+        return ctx.mistake(sum(there)) if len(there) == 2 else sum(there)
+
+
+def undefined(tangent):
+    raise TypeError("two are too many")
+
+
+@pytest.mark.parametrize(
+    ("mistake", "words"),
+    [
+        (lambda t: t * 2, "tangents of output 0 when input 0 has an undefined tangent: got"),
+        (undefined, "handle undefined tangents: without a tangent of input 0 .* two are too many"),
+    ],
+)
+def test_missing_tangents_are_checked_beside_others(mistake, words):
+    inputs = [doubles(tensorlab, 2) for _ in range(3)]
+    call = lambda *xs: Both.apply(*xs, mistake)
+    settings = {"check_forward_ad": True, "check_backward_ad": False}
+    with pytest.raises(GradcheckError, match=words):
+        gradcheck(call, inputs, **settings)
+    assert gradcheck(call, inputs, check_undefined_grad=False, **settings)
+
+
 def test_leaving_nothing_to_check_is_refused():
     with pytest.raises(AssertionError, match="at least one of"):
         gradcheck(tensorlab.exp, doubles(tensorlab, 2), check_backward_ad=False)
