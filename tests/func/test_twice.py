@@ -1,7 +1,6 @@
 """Gradients that were batched can be differentiated: over every sample, as those of a loop."""
 
 import importlib
-import warnings
 
 import numpy as np
 import pytest
@@ -68,9 +67,7 @@ def test_gradients_of_batched_gradients_are_those_of_a_loop(family):
         if not sample.derivatives or sample.name in REFUSED:
             continue
         try:
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "vmap: recurrent_layer")
-                both = gradients(sample)
+            both = gradients(sample)
         except Exception as error:  # all of a family at once, each with its name
             wrong[sample.name] = f"{type(error).__name__}: {error}"
             continue

@@ -4,10 +4,10 @@ what a box shows.
 
 import numpy as np
 import pytest
+from tensorlab._core.dispatch.layers import Layer
 
 import tensorlab as torch
 from tensorlab.func import grad, vmap
-from tensorlab.func.batching.rules import _warned as warned
 
 X = torch.arange(12.0).reshape(3, 4)
 
@@ -331,19 +331,38 @@ def test_so_does_the_backward_of_a_pool_that_is_called_by_name(lead):
     assert vmap(call)(g, x, places).equal(loop(call, g, x, places))
 
 
+class Counter(Layer):
+    """It counts the calls of one op."""
+
+    def __init__(self, name):
+        super().__init__("recorder")
+        self.name, self.count = name, 0
+
+    def call(self, op, arguments):
+        self.count += op.name == self.name
+        return op(*arguments)
+
+
 @pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
-def test_a_recurrent_layer_runs_once_if_its_weights_are_shared(kind):
+def test_a_recurrent_layer_runs_once_if_its_weights_are_shared_and_else_for_each(kind):
     layer, x = getattr(torch.nn, kind)(4, 2), torch.randn(3, 5, 1, 4)
-    warned.discard("recurrent_layer")
-    assert vmap(lambda x: layer(x)[0])(x).allclose(loop(lambda x: layer(x)[0], x), atol=1e-6)
-    shared = dict(layer.named_parameters())
+    with Counter("recurrent_layer") as counter:
+        found = vmap(lambda x: layer(x)[0])(x)
+    assert counter.count == 1
+    assert found.allclose(loop(lambda x: layer(x)[0], x), atol=1e-6)
+    shared = {name: one.detach() for name, one in layer.named_parameters()}
     each = {name: torch.stack([one, one * 2, one * 3]) for name, one in shared.items()}
     call = lambda p, x: torch.func.functional_call(layer, p, (x,))[0]
-    with pytest.warns(UserWarning, match="recurrent_layer has no batching rule"):
+    with Counter("recurrent_layer") as counter:
         found = vmap(call)(each, x)
+    assert counter.count == 3
+    gradients = vmap(grad(lambda p, x: call(p, x).pow(2).sum()), in_dims=(None, 0))(shared, x)
     for i in range(3):
         expected = call({name: one[i] for name, one in each.items()}, x[i])
         assert found[i].allclose(expected, atol=1e-6)
+        alone = grad(lambda p, i=i: call(p, x[i]).pow(2).sum())(shared)
+        for name, one in alone.items():
+            assert gradients[name][i].allclose(one, atol=1e-6)
 
 
 OPERANDS = {
