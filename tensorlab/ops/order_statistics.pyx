@@ -12,24 +12,22 @@ from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dispatch.out_argument cimport NO_OVERLAP
 from tensorlab._core.dtypes cimport (
     FLOAT32, FLOAT64, FLOATING, INT16, INT32, INT64, INT8, INTEGRAL, NUM_DTYPES, UINT8, is_in,
-    item_size, kernel_dtype, number
+    kernel_dtype, number
 )
 from tensorlab._core.graph.graph cimport dim_of
 from tensorlab._core.layout cimport MAX_NDIM, int_argument, ssize
-from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into, fill_with
+from tensorlab._core.loops.iterator cimport contiguous_copy, fill_with
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor, result_beside
 from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, dim_loop, start_iterator
 from tensorlab.ops.reduction_iterator cimport reduced_result
 from tensorlab.ops.reductions cimport share_among
-from tensorlab.ops.sorted_values cimport partitioned, value_of_rank
-from tensorlab.ops.sorting cimport order_loop, order_loops, scratch_bytes
+from tensorlab.ops.sorting cimport check_length, order_loop, order_loops, rank_loop, rank_loops, scratch_bytes
 
 from tensorlab import return_types
 from tensorlab.errors import DimensionError, DTypeError, ShapeError
 from tensorlab.ops.reductions import chosen_derivative, one_chosen_derivative
 
 cdef enum:
-    PARTITION_FROM = 256        # elements from which NumPy's partition is faster than the sort
     BLOCK = 64                  # elements that are tested at a time
     FEW = 256                   # best elements that are kept in order by insertion; for more, the slice is sorted
     GRAIN = 4096                # elements that make a thread worth starting
@@ -100,7 +98,7 @@ cdef void top_loop(number** data, ssize k, TopkParameters* parameters) noexcept 
         best[i] = x[order[i]]
         indices[i] = order[i]
 
-cdef dim_loop[NUM_DTYPES] top_loops, kth_loops, pick_loops        # by the type that is computed in
+cdef dim_loop[NUM_DTYPES] top_loops, kth_loops       # by the type that is computed in
 
 cdef Op TOPK = Op("topk(Tensor x, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)")
 
@@ -167,53 +165,26 @@ def topk(TensorBase input not None, k, dim=-1, bint largest=True, bint sorted=Tr
 
 # ---------------------------------------------------------------- kthvalue, median: loops
 cdef struct KthParameters:
-    order_loop order
+    rank_loop index_of_rank
     ssize k                     # counted from 0; -1: the middle one, -2: the middle one of those that are not nan
 
 cdef void kth_loop(number** data, ssize n, KthParameters* parameters) noexcept nogil:
     cdef number* x = data[0]
-    cdef uint32_t* order = <uint32_t*>data[3]
-    cdef ssize k = parameters.k, numbers = n
-    parameters.order(order, x, n, False, <char*>data[3] + ((n * 4 + 63) & ~<ssize>63))
+    cdef ssize i, k = parameters.k, nans = 0
     if k < 0:
-        while numbers > 0 and x[order[numbers - 1]] != x[order[numbers - 1]]:
-            numbers -= 1                                # nans stand at the end
-        if numbers == n or (k == -2 and numbers > 0):
-            k = (numbers - 1) // 2                      # of an even number, the lower of the two in the middle
-        else:
-            k = numbers                                 # the first nan
-    data[1][0] = x[order[k]]
-    (<int64_t*>data[2])[0] = order[k]
-
-cdef void pick_loop(number** data, ssize n, KthParameters* parameters) noexcept nogil:
-    """The same with a partitioned copy of the slice: of equal elements, the one that a stable sort would put there."""
-    cdef number* x = data[0]
-    cdef number value
-    cdef ssize i, k = parameters.k, nans = 0, before = 0, at = 0, last = n - 1     # another thread may write to x
-    for i in range(n):
-        nans += x[i] != x[i]
-    if k < 0:
-        k = (n - nans - 1) // 2 if nans == 0 or (k == -2 and nans < n) else n - nans
-    if k >= n - nans:
-        k -= n - nans
-        while at < last and (x[at] == x[at] or k > 0):
-            k -= x[at] != x[at]
-            at += 1
-    else:
-        value = data[1][k]
         for i in range(n):
-            before += x[i] < value
-        k -= before
-        while at < last and (x[at] != value or k > 0):
-            k -= x[at] == value
-            at += 1
-    data[2][0] = x[at]
-    (<int64_t*>data[3])[0] = at
+            nans += x[i] != x[i]
+        if nans == 0 or (k == -2 and nans < n):
+            k = (n - nans - 1) // 2                     # of an even number, the lower of the two in the middle
+        else:
+            k = n - nans                                # the first nan
+    i = parameters.index_of_rank(x, n, k, data[3])
+    data[1][0] = x[i]
+    (<int64_t*>data[2])[0] = i
 
 cdef void set_loops(int dtype, number as_this) noexcept:
     top_loops[dtype] = <dim_loop>top_loop[number]
     kth_loops[dtype] = <dim_loop>kth_loop[number]
-    pick_loops[dtype] = <dim_loop>pick_loop[number]
 
 set_loops[uint8_t](UINT8, 0)
 set_loops[int8_t](INT8, 0)
@@ -237,21 +208,16 @@ cdef int find_kth(TensorBase values, TensorBase indices, TensorBase x, int dim, 
     """Find the k-th smallest elements along a dimension, and where they are; see KthParameters for k."""
     cdef int kernel = kernel_dtype(x.dtype_)
     cdef ssize n = x.sizes[dim] if x.ndim_ > 0 else 1
-    cdef bint by_partition = x.numel_ >= PARTITION_FROM and item_size[kernel] > 1      # bytes are soon sorted
-    cdef TensorBase copy = partitioned(x, dim, k) if by_partition else None
     cdef KthParameters parameters
     cdef DimIterator iter
-    parameters.order = order_loops[kernel]
+    parameters.index_of_rank = rank_loops[kernel]
     parameters.k = k
+    check_length(n, dim)
     start_iterator(&iter, x, dim)
     add_operand(&iter, x, dim, kernel, False)
-    if copy is not None:
-        add_operand(&iter, copy, dim, kernel, False)
     add_operand(&iter, values, dim if keepdim else -1, kernel, True)
     add_operand(&iter, indices, dim if keepdim else -1, INT64, True)
-    if copy is not None:
-        return dim_apply(&iter, pick_loops[kernel], &parameters, GRAIN)
-    iter.scratch = n * 4 + 64 + scratch_bytes(n)
+    iter.scratch = scratch_bytes(n)
     return dim_apply(&iter, kth_loops[kernel], &parameters, GRAIN)
 
 # ---------------------------------------------------------------- kthvalue
@@ -305,12 +271,8 @@ def median_derivative(grad, x, out):
 cdef int median_of_all(TensorBase out, TensorBase x, ssize k) except -1:
     cdef ssize one = 1
     cdef double nan = NAN
-    cdef TensorBase middle
     if x.numel_ == 0:
         return fill_with(out, &nan, FLOAT64)
-    middle = value_of_rank(x, k == -2)
-    if middle is not None:
-        return copy_into(out, middle)
     x = x if x.is_contiguous_ else contiguous_copy(x)
     return find_kth(out, empty_tensor(INT64, 0, NULL), alias_as(x, 1, &x.numel_, &one, x.data_), 0, k, False)
 

@@ -63,14 +63,13 @@ def at_quantiles(x, q, dim, keepdim, interpolation, skips_nan, where):
         kept = [1 if d == dim else size for d, size in enumerate(x.shape)]
         lines = x.movedim(dim, -1) if ndim > 0 else x.reshape(1)
     ordered = values_in_order(lines)  # nan comes last
-    missing = ordered.isnan()
-    count = (~missing).sum(-1, keepdim=True) if skips_nan else ordered.shape[-1]
-    ranks = wanted * (count - 1)
     if skips_nan:
-        ranks = ranks.clamp(min=0)
+        last = (~ordered.isnan()).sum(-1, keepdim=True) - 1
+        ranks = (wanted * last).clamp(min=0)
     else:
-        ranks = ranks.expand((*ordered.shape[:-1], wanted.numel()))
-        ranks = ranks.masked_fill(missing.any(-1, keepdim=True), ordered.shape[-1] - 1)
+        last = ordered.shape[-1] - 1
+        ranks = (wanted * last).expand((*ordered.shape[:-1], wanted.numel()))
+        ranks = ranks.masked_fill(ordered.narrow(-1, last, 1).isnan(), last)
     if interpolation == "higher":
         ranks = ranks.ceil()
     elif interpolation == "nearest":

@@ -1,9 +1,9 @@
-"""The order of one line, as sort, kthvalue and median need it."""
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t, int8_t, int16_t, int32_t, int64_t
+"""The order of one slice, all of it or one rank, as sort, kthvalue and median need it."""
+from libc.stdint cimport uint32_t, uint64_t
 
 from tensorlab._core.dtypes cimport NUM_DTYPES, number
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.tensor cimport TensorBase
+from tensorlab.ops.dim_iterator cimport dim_loop
 
 ctypedef fused sortable:        # the types whose order ops look for
     number
@@ -12,6 +12,11 @@ ctypedef fused sortable:        # the types whose order ops look for
 # Fills `order` (uint32) with the indices that sort the n elements of x; `scratch` has `scratch_bytes(n)` bytes.
 ctypedef void (*order_loop)(uint32_t* order, void* x, ssize n, bint descending, void* scratch) noexcept nogil
 
+# The index of the element that a stable sort would put at position k.
+ctypedef ssize (*rank_loop)(void* x, ssize n, ssize k, void* scratch) noexcept nogil
+
 cdef order_loop[NUM_DTYPES] order_loops
+cdef rank_loop[NUM_DTYPES] rank_loops
+cdef dim_loop[NUM_DTYPES] value_loops                   # operands: the sorted slice and the slice; parameter: NumPy's sort, or NULL
+cdef int check_length(ssize n, int dim) except -1
 cdef ssize scratch_bytes(ssize n) noexcept nogil
-cdef tuple sort_along_dim(TensorBase x, int dim, bint descending)

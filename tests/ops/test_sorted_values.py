@@ -72,14 +72,33 @@ def test_msort_that_autograd_follows_has_the_node_of_sort():
     assert tensorlab.msort(x.detach()).grad_fn is None
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("n", [41, 1000, 5001])
+def test_values_that_differ_in_all_bits_are_sorted(n, dtype):
+    bits = numpy.random.default_rng(n).integers(-(2**63), 2**63, n, dtype="int64")
+    x = tensorlab.from_numpy(bits.view(dtype).copy())
+    assert_same_bits(tensorlab.msort(x), x[x.argsort()])
+    for k in (1, n // 3, n):
+        value, index = x.kthvalue(k)
+        assert index == x.argsort()[k - 1]
+        assert_same_bits(value, x[index])
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", SIZES[1:])
 @pytest.mark.parametrize("name", ["median", "nanmedian"])
-def test_the_median_of_all_is_the_median_along_the_only_dimension(name, n, dtype):
+def test_the_median_stands_in_the_middle_of_a_stable_sort(name, n, dtype):
     for seed in range(3):
         x = numbers(n, dtype, seed)
         for y in (x, x.nan_to_num(-0.0, 0.0, -0.0), -x.abs().clamp(max=1)):
-            assert_same_bits(getattr(y, name)(), getattr(y, name)(0)[0])
+            values, indices = y.sort(0)
+            count = n - int(values.isnan().sum())
+            skips = count == n or (name == "nanmedian" and count > 0)
+            rank = (count - 1) // 2 if skips else count  # else the first nan
+            value, index = getattr(y, name)(0)
+            assert index == indices[rank]
+            assert_same_bits(value, values[rank])
+            assert_same_bits(getattr(y, name)(), value)
 
 
 @pytest.mark.parametrize("name", ["median", "nanmedian"])

@@ -32,6 +32,9 @@ from tensorlab.errors import ShapeError
 cdef extern from "numpy/arrayobject.h":
     object PyArray_New(PyTypeObject* subtype, int ndim, cnp.npy_intp* sizes, int type_number,
                        cnp.npy_intp* strides, void* data, int itemsize, int flags, PyObject* prototype)
+    ctypedef struct PyArray_ArrFuncs:
+        sort_function* sort                             # by NPY_SORTKIND
+    PyArray_ArrFuncs* PyDataType_GetArrFuncs(cnp.dtype descr)
 
 cnp.import_array()
 
@@ -145,6 +148,11 @@ cdef bint is_ndarray(object x) noexcept:
 def is_array(x):
     """Is x a NumPy array or one of NumPy's numbers?"""
     return cnp.PyArray_Check(x) or cnp.PyArray_IsAnyScalar(x) and hasattr(x, "dtype")
+
+
+cdef sort_function numpy_sort(int dtype):
+    """The function behind NumPy's sort of numbers, which works on plain memory; NULL if NumPy has none."""
+    return PyDataType_GetArrFuncs(cnp.PyArray_DescrFromType(NUMPY_TYPES[dtype])).sort[<int>cnp.NPY_QUICKSORT]
 
 
 # ---------------------------------------------------------------- an array as a tensor
