@@ -17,6 +17,6 @@ ctypedef ssize (*rank_loop)(void* x, ssize n, ssize k, void* scratch) noexcept n
 
 cdef order_loop[NUM_DTYPES] order_loops
 cdef rank_loop[NUM_DTYPES] rank_loops
-cdef dim_loop[NUM_DTYPES] value_loops                   # operands: the sorted slice and the slice; parameter: NumPy's sort, or NULL
+cdef dim_loop[NUM_DTYPES] value_loops                   # operands: sorted slice, slice; parameter: NumPy's sort, or NULL
 cdef int check_length(ssize n, int dim) except -1
 cdef ssize scratch_bytes(ssize n) noexcept nogil
