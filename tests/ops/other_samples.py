@@ -173,6 +173,12 @@ def attention_backward(T, grad, q, k, v):
     return REGISTRY["attention_backward"](grad, q, k, v, None, True, 0.5, out, logsumexp)
 
 
+def layer_norm_gradients(T, grad, x, weight):
+    """The three gradients at once, which are computed so where many rows are normalized."""
+    _, mean, rstd = REGISTRY["layer_norm"](x, (4,), weight, None, 1e-5)
+    return REGISTRY["layer_norm_gradients"](grad, x, (4,), weight, 1e-5, mean, rstd)
+
+
 def stepped(T, name, x, **options):
     """A parameter after a step of an optimizer, with its own values as gradient."""
     parameter = T.nn.Parameter(x * 1)
@@ -205,6 +211,14 @@ INSIDE = [
         normal(2, 3, 4),
         normal(2, 6, 4),
         normal(2, 6, 5),
+        derivatives=0,
+    ),
+    Sample(
+        "layer_norm_gradients",
+        layer_norm_gradients,
+        normal(70, 4),
+        normal(70, 4),
+        normal(4),
         derivatives=0,
     ),
     Sample(

@@ -195,6 +195,40 @@ def test_layer_norm_of_rows_of_every_length(n):
         agree(call, tolerance)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("m", [63, 64, 1001])
+def test_layer_norm_gives_many_rows_the_gradients_of_few(m, dtype):
+    """From 64 rows on all gradients come from one pass, unless they'll be differentiated."""
+    dtype = getattr(tensorlab, dtype)
+    x = tensorlab.sin(tensorlab.arange(37.0 * m)).reshape(m, 37)
+    leaves = [one.to(dtype).requires_grad_() for one in (x * 3, x[0] + 2, x[1] * 1)]
+    y = tensorlab.nn.functional.layer_norm(leaves[0], (37,), *leaves[1:])
+    h = tensorlab.cos(y.detach())
+    found = tensorlab.autograd.grad(y, leaves, h, retain_graph=True)
+    expected = tensorlab.autograd.grad(y, leaves, h, create_graph=True)
+    for one, other in zip(found, expected, strict=True):
+        assert one.dtype == other.dtype == dtype
+        other = other.detach()
+        scale = float(other.abs().max())
+        assert tensorlab.allclose(one, other, rtol=0, atol=scale * tensorlab.finfo(dtype).eps * 40)
+
+
+def test_layer_norm_has_the_same_gradients_whatever_the_number_of_threads():
+    x = tensorlab.sin(tensorlab.arange(300.0 * 200)).reshape(300, 200).requires_grad_()
+    weight = tensorlab.ones(200, requires_grad=True)
+    bias = tensorlab.ones(200, requires_grad=True)
+    y = tensorlab.nn.functional.layer_norm(x, (200,), weight, bias)
+    before, found = tensorlab.get_num_threads(), []
+    try:
+        for threads in (1, 2, 3):
+            tensorlab.set_num_threads(threads)
+            grads = tensorlab.autograd.grad(y, (x, weight, bias), x.detach(), retain_graph=True)
+            found.append([one.tolist() for one in grads])
+    finally:
+        tensorlab.set_num_threads(before)
+    assert found[0] == found[1] == found[2]
+
+
 # ---------------------------------------------------------------- pooling
 def test_windows_step_by_their_size_unless_told_otherwise():
     for name in ("max_pool1d", "avg_pool1d"):
