@@ -454,7 +454,8 @@ cdef void gradients_loop(Rows* rows, ssize begin, ssize end, real* means) noexce
                 of_bias[j] += grad[j]
 
 cdef Op LAYER_NORM_GRADIENTS = Op("layer_norm_gradients(Tensor grad, Tensor x, int[] normalized_shape, Tensor? weight, "
-                                  "float eps, Tensor mean, Tensor rstd) -> (Tensor grad_x, Tensor grad_weight, Tensor grad_bias)", aten=None)
+                                  "float eps, Tensor mean, Tensor rstd) "
+                                  "-> (Tensor grad_x, Tensor grad_weight, Tensor grad_bias)", aten=None)
 
 @LAYER_NORM_GRADIENTS.infer
 def layer_norm_gradients_infer(TensorBase grad, TensorBase x, normalized_shape, TensorBase weight, eps, TensorBase mean,
