@@ -15,7 +15,7 @@ Leaves out: choosing between loops by capability (that is done at import), and r
 (ops/reduction_iterator.pyx), as have ops that work along one dimension (ops/dim_iterator.pyx).
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memmove, memset
 
 from tensorlab._core.dtypes cimport MAX_ITEMSIZE, item_size, kernel_dtype, two_words, word
 from tensorlab._core.layout cimport MAX_NDIM, ssize
@@ -89,9 +89,8 @@ cdef void gather_row(char* buffer, Operand* operand, char* data, ssize stride, s
 
 cdef void transpose_tile(word* buffer, const word* data, ssize stride, ssize m, ssize n) noexcept nogil:
     """buffer[i, j] = data[j, i], in blocks that fit in registers; what is left over number by number."""
-    cdef ssize i, j, side = 8 if word is int32_t else 4 if word is int64_t else 1 << 30     # other sizes have no blocks
+    cdef ssize i = 0, j, side = 8 if word is int32_t else 4 if word is int64_t else 1 << 30     # other sizes have no blocks
     cdef ssize m_whole = m - m % side, n_whole = n - n % side
-    i = 0
     while i < m_whole:
         j = 0
         while j < n_whole:
@@ -190,8 +189,7 @@ cdef void run_tile(TensorIterator* iter, void* loop, Plane* plane, char** data, 
     cdef void* rows[MAX_OPERANDS]
     cdef ssize[MAX_OPERANDS] row_bytes
     cdef Operand* operand
-    cdef int k, size
-    cdef ssize _i
+    cdef int k, size, _i
     cdef bint is_row, one_call = True, result_is_buffered = False
     for k in range(iter.operands):
         operand = &iter.operand[k]
@@ -210,8 +208,7 @@ cdef void run_tile(TensorIterator* iter, void* loop, Plane* plane, char** data, 
         elif not plane.is_constant[k]:
             if plane.is_copy and one_call and not result_is_buffered:
                 rows[k] = rows[0]
-            gather(<char*>rows[k], operand, data[k], plane.row_strides[k], plane.strides[k],
-                   m, n)
+            gather(<char*>rows[k], operand, data[k], plane.row_strides[k], plane.strides[k], m, n)
     if one_call:
         call_loop(loop, iter.operands, rows, m * n)
     else:
@@ -220,8 +217,7 @@ cdef void run_tile(TensorIterator* iter, void* loop, Plane* plane, char** data, 
             for k in range(iter.operands):
                 rows[k] = <char*>rows[k] + row_bytes[k]
     if result_is_buffered:
-        scatter(plane.buffers[0], &iter.operand[0], data[0], plane.row_strides[0],
-                plane.strides[0], m, n)
+        scatter(plane.buffers[0], &iter.operand[0], data[0], plane.row_strides[0], plane.strides[0], m, n)
 
 
 cdef void run_block(TensorIterator* iter, void* loop, Plane* plane, char** base, ssize first_row, ssize last_row,
@@ -269,6 +265,10 @@ cdef void run_rows(TensorIterator* iter, void* loop, Plane* plane, char** base, 
         size = item_size[iter.operand[k].dtype]
         piece_bytes[k] = piece * plane.strides[k] * size
         rest_bytes[k] = plane.row_strides[k] * size - (columns - 1) // piece * piece_bytes[k] if plane.strides[k] != 0 else 0
+    if plane.is_copy and piece == columns and count == 0:       # rows of 64 numbers feel the calls that are saved here
+        for _i in range(rows):
+            memmove(at[0] + _i * rest_bytes[0], at[1] + _i * rest_bytes[1], columns * size)
+        return
     for _i in range(rows):
         for j in range(count):
             k = numbers[j]
