@@ -120,6 +120,7 @@ HOT_MODULES = (
     "tensorlab.ops.indexing.scatter_reduce",
     "tensorlab.ops.dim_iterator",
     "tensorlab.ops.linalg.distances",
+    "tensorlab.ops.linalg.packed_products",
     "tensorlab.ops.linalg.product_loops",
     "tensorlab.ops.linalg.small_matrices",
     "tensorlab.ops.linalg.small_reflections",

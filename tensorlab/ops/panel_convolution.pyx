@@ -40,9 +40,12 @@ cdef extern from "register_tile.h" nogil:
         TL_VECTOR_BYTES
         tl_columns_32
         tl_columns_64
-    void tl_add_tile_32(float* out, ssize out_stride, ssize rows, ssize columns, const float* left, const float* right, ssize n)
-    void tl_add_tile_64(double* out, ssize out_stride, ssize rows, ssize columns, const double* left, const double* right,
-                        ssize n)
+    void tl_multiply_tile_32(float* out, ssize out_stride, ssize rows, ssize columns, const float* left,
+                             ssize left_row, ssize left_step, const float* right, ssize right_stride, ssize n,
+                             float alpha, float keep)
+    void tl_multiply_tile_64(double* out, ssize out_stride, ssize rows, ssize columns, const double* left,
+                             ssize left_row, ssize left_step, const double* right, ssize right_stride, ssize n,
+                             double alpha, double keep)
 
 cdef enum:
     STEP = 256                  # most lines of a panel that are packed at a time,
@@ -295,9 +298,11 @@ cdef void add_product(real* out, const real* left, const real* source, real* rig
                     columns_panel = right + (at - panel) * plan.step * width
                     to = out + block * TL_TILE_ROWS * plan.columns + at * width
                     if real is float:
-                        tl_add_tile_32(to, plan.columns, rows, columns, rows_panel, columns_panel, n)
+                        tl_multiply_tile_32(to, plan.columns, rows, columns, rows_panel, 1, TL_TILE_ROWS, columns_panel,
+                                            width, n, 1, 1)
                     else:
-                        tl_add_tile_64(to, plan.columns, rows, columns, rows_panel, columns_panel, n)
+                        tl_multiply_tile_64(to, plan.columns, rows, columns, rows_panel, 1, TL_TILE_ROWS, columns_panel,
+                                            width, n, 1, 1)
             k += n
         panel = last_panel
 

@@ -29,6 +29,11 @@ enum { TL_TILE_ROWS = 8 };
 #else
 enum { TL_TILE_ROWS = 4 };
 #endif
+#if (defined(__AVX2__) && defined(__FMA__)) || defined(__aarch64__)
+enum { TL_HAS_FAST_TILE = 1 };
+#else
+enum { TL_HAS_FAST_TILE = 0 }; /* BLAS finds out what the processor can do, which this build may not know */
+#endif
 enum { TL_TILE_VECTORS = 3, tl_columns_32 = TL_TILE_VECTORS * tl_lanes_32, tl_columns_64 = TL_TILE_VECTORS * tl_lanes_64 };
 
 #define TL_REAL float
@@ -47,46 +52,67 @@ enum { TL_TILE_VECTORS = 3, tl_columns_32 = TL_TILE_VECTORS * tl_lanes_32, tl_co
 #define vector TL_JOIN(tl_vector_, TL_BITS)
 #define LANES TL_JOIN(tl_lanes_, TL_BITS)
 #define COLUMNS TL_JOIN(tl_columns_, TL_BITS)
-#define add_vectors TL_JOIN(tl_add_vectors_, TL_BITS)
-#define add_tile TL_JOIN(tl_add_tile_, TL_BITS)
+#define multiply_vectors TL_JOIN(tl_multiply_vectors_, TL_BITS)
+#define copy_part TL_JOIN(tl_copy_part_, TL_BITS)
+#define multiply_tile TL_JOIN(tl_multiply_tile_, TL_BITS)
 
-/* All rows, and as many vectors as are asked for: a constant wherever this is called, so that
-   the loops over them vanish. */
-TL_FUSED static inline void add_vectors(TL_REAL *out, ptrdiff_t out_stride, const TL_REAL *left,
-                                        const TL_REAL *right, ptrdiff_t n, const int vectors) {
+/* As many rows and vectors as are asked for: constants wherever this is called, so that the loops
+   over them vanish. What lies in `out` is not read if `keep` is 0. */
+TL_FUSED static inline void multiply_vectors(TL_REAL *out, ptrdiff_t out_stride, const TL_REAL *left,
+                                             ptrdiff_t left_row, ptrdiff_t left_step,
+                                             const TL_REAL *right, ptrdiff_t right_stride, ptrdiff_t n,
+                                             TL_REAL alpha, TL_REAL keep, const int rows, const int vectors) {
     vector sum[TL_TILE_ROWS][TL_TILE_VECTORS] = {0}, line[TL_TILE_VECTORS];
     for (ptrdiff_t k = 0; k < n; k++) {
         for (int v = 0; v < vectors; v++)
-            line[v] = *(const vector *)(right + k * COLUMNS + v * LANES);
-        for (int r = 0; r < TL_TILE_ROWS; r++)
-            for (int v = 0; v < vectors; v++) sum[r][v] += left[k * TL_TILE_ROWS + r] * line[v];
+            line[v] = *(const vector *)(right + k * right_stride + v * LANES);
+        for (int r = 0; r < rows; r++)
+            for (int v = 0; v < vectors; v++)
+                sum[r][v] += left[r * left_row + k * left_step] * line[v];
     }
-    for (int r = 0; r < TL_TILE_ROWS; r++)
-        for (int v = 0; v < vectors; v++)
-            *(vector *)(out + r * out_stride + v * LANES) += sum[r][v];
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < vectors; v++) {
+            vector *to = (vector *)(out + r * out_stride + v * LANES);
+            *to = keep == 0 ? alpha * sum[r][v] : keep * *to + alpha * sum[r][v];
+        }
+}
+
+static inline void copy_part(TL_REAL *to, ptrdiff_t to_stride, const TL_REAL *from, ptrdiff_t from_stride,
+                             ptrdiff_t rows, ptrdiff_t columns) {
+    for (ptrdiff_t r = 0; r < rows; r++) {
+        ptrdiff_t j = 0;
+        for (; j + LANES <= columns; j += LANES)
+            *(vector *)(to + r * to_stride + j) = *(const vector *)(from + r * from_stride + j);
+        for (; j < columns; j++) to[r * to_stride + j] = from[r * from_stride + j];
+    }
 }
 
 /* A tile, or the part of one that lies within the result; each element's sum is the same then. */
-TL_FUSED static void add_tile(TL_REAL *out, ptrdiff_t out_stride, ptrdiff_t rows, ptrdiff_t columns,
-                              const TL_REAL *left, const TL_REAL *right, ptrdiff_t n) {
-    if (rows == TL_TILE_ROWS && columns == COLUMNS) {
-        add_vectors(out, out_stride, left, right, n, TL_TILE_VECTORS);
-        return;
+TL_FUSED static void multiply_tile(TL_REAL *out, ptrdiff_t out_stride, ptrdiff_t rows, ptrdiff_t columns,
+                                   const TL_REAL *left, ptrdiff_t left_row, ptrdiff_t left_step,
+                                   const TL_REAL *right, ptrdiff_t right_stride, ptrdiff_t n,
+                                   TL_REAL alpha, TL_REAL keep) {
+    const int is_half = rows <= TL_TILE_ROWS / 2;
+    const ptrdiff_t height = is_half ? TL_TILE_ROWS / 2 : TL_TILE_ROWS, vectors = (columns + LANES - 1) / LANES;
+    TL_REAL part[TL_TILE_ROWS * COLUMNS], *to = out;
+    ptrdiff_t stride = out_stride;
+    if (rows < height || columns < vectors * LANES) {
+        to = part, stride = COLUMNS;
+        if (keep != 0) copy_part(part, COLUMNS, out, out_stride, rows, columns);
     }
-    TL_REAL whole[TL_TILE_ROWS * COLUMNS] = {0};
-    if (columns <= LANES)
-        add_vectors(whole, COLUMNS, left, right, n, 1);
-    else if (columns <= 2 * LANES)
-        add_vectors(whole, COLUMNS, left, right, n, 2);
-    else
-        add_vectors(whole, COLUMNS, left, right, n, TL_TILE_VECTORS);
-    for (ptrdiff_t r = 0; r < rows; r++)
-        for (ptrdiff_t j = 0; j < columns; j++) out[r * out_stride + j] += whole[r * COLUMNS + j];
+#define TL_MULTIPLY(ROWS, VECTORS)                                                                         \
+    multiply_vectors(to, stride, left, left_row, left_step, right, right_stride, n, alpha, keep, ROWS, VECTORS)
+    if (vectors == 1) is_half ? TL_MULTIPLY(TL_TILE_ROWS / 2, 1) : TL_MULTIPLY(TL_TILE_ROWS, 1);
+    else if (vectors == 2) is_half ? TL_MULTIPLY(TL_TILE_ROWS / 2, 2) : TL_MULTIPLY(TL_TILE_ROWS, 2);
+    else is_half ? TL_MULTIPLY(TL_TILE_ROWS / 2, 3) : TL_MULTIPLY(TL_TILE_ROWS, 3);
+#undef TL_MULTIPLY
+    if (to == part) copy_part(out, out_stride, part, COLUMNS, rows, columns);
 }
 
 #undef vector
 #undef LANES
 #undef COLUMNS
-#undef add_vectors
-#undef add_tile
+#undef multiply_vectors
+#undef copy_part
+#undef multiply_tile
 #endif

@@ -23,6 +23,12 @@ typedef float tl_vector_32;
 typedef double tl_vector_64;
 #endif
 
+#if defined(__GNUC__)
+#define TL_PREFETCH(address) __builtin_prefetch(address) /* also where nothing is mapped: it does no harm */
+#else
+#define TL_PREFETCH(address) ((void)0)
+#endif
+
 /* For headers that include themselves once for each type: tl_name_32 of tl_name_ and 32. */
 #define TL_JOIN(name, bits) TL_PASTE(name, bits)
 #define TL_PASTE(name, bits) name##bits

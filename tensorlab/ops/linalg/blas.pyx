@@ -1,18 +1,22 @@
-"""Products of strided matrices: out = alpha * a @ b + beta * out, by BLAS where it pays.
+"""Products of strided matrices: out = alpha * a @ b + beta * out, by loops of our own or by BLAS.
 
 Who does the work:
 
     up to 16 columns and 32 x 32 rows and inner    a loop of our own, its row of sums in registers: half the time of BLAS
-    float32, float64, complex64, complex128        gemm; gemv if there is a single row or column
+    other float32 and float64, of four rows on     packed_products.pyx, if the package is built for a processor with FMA
+    complex64, complex128, and what is left        gemm; gemv if there is a single row or column
     integers                                       a plain loop
     float16, bfloat16                              as float32, converted before and after
+
+In the first two, equal rows of a give equal rows, and the bits don't depend on threads. In BLAS rounding may differ at the
+last rows and columns of a product, or of a thread's part of it.
 
 BLAS is column-major. A row-major out = a @ b is, read column-major, out' = b' @ a': the operands change places, and
 each is passed as it lies in memory. A transposed operand is only a flag; it is copied only if neither its rows nor its
 columns are next to each other.
 
-Large products are split over our threads, and BLAS computes each piece in one (blas_library.pyx says why): a batch into
-products, a product into blocks of rows of the result, or of columns if there are more of them.
+Large products are split over our threads, and each piece is computed in one (blas_library.pyx says why BLAS's are): a batch
+into products, a product into blocks of rows of the result, or of columns if there are more of them.
 
     out         a                  out             b
     |-----|   |-----|             |--|--|   |--|  |--|--|
@@ -21,17 +25,14 @@ products, a product into blocks of rows of the result, or of columns if there ar
     |     |   |     | |--|        |--|--|   |--|  |--|--|
     |-----|   |-----|   b                    a
 
-A block is multiplied by the whole other operand, so it holds the same sums, however many blocks there are; only rounding may
-differ, where BLAS has other kernels for the last rows and columns of a product.
+A block is multiplied by the whole other operand, so it holds the same sums, however many blocks there are.
 """
 from libc.limits cimport INT_MAX
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from tensorlab._core.dtypes cimport (
-    COMPLEX, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT8, INT16, INT32, UINT8, complex64,
-    complex128, is_in, item_size, kernel_dtype
+    COMPLEX, COMPLEX64, FLOAT32, FLOAT64, complex64, complex128, is_in, item_size, kernel_dtype
 )
 from tensorlab._core.layout cimport MAX_NDIM, contiguous_strides, ssize
 from tensorlab._core.loops.iterator cimport copy_into, put_back
@@ -46,8 +47,9 @@ from tensorlab.ops.linalg.blas_library cimport (
     cgemm, cgemv, ddot, dgemm, dgemv, gemm_function, gemv_function, hold_blas, load_blas,
     release_blas, sdot, sgemm, sgemv, zgemm, zgemv
 )
+from tensorlab.ops.linalg.packed_products cimport is_packed, packed_multiply
 from tensorlab.ops.linalg.product_loops cimport (
-    SMALL_COLUMNS, SMALL_SIDE, integer_multiply, plain_inner, plain_product, small_product
+    SMALL_COLUMNS, SMALL_SIDE, plain_inner, plain_multiply, small_multiply
 )
 
 cdef enum:
@@ -174,7 +176,7 @@ cdef void multiply_large(int dtype, Matrix* out, Matrix* a, Matrix* b, double al
     """A product that is not small, or a block of one."""
     cdef Matrix transposed
     if not has_blas(dtype):
-        integer_multiply(dtype, out, a, b, alpha, beta)
+        plain_multiply(dtype, out, a, b, alpha, beta)
     elif (a.columns > 0 and b.columns == 1 and fits_blas(a) and is_line(b.rows, b.row_stride)
             and is_line(out.rows, out.row_stride)):
         gemv(dtype, out.data, max(out.row_stride, 1), a, b.data, max(b.row_stride, 1), alpha, beta)
@@ -186,14 +188,8 @@ cdef void multiply_large(int dtype, Matrix* out, Matrix* a, Matrix* b, double al
         gemv(dtype, out.data, max(out.column_stride, 1), &transposed, a.data, max(a.column_stride, 1), alpha, beta)
     elif has_plain_rows(out) and fits_blas(a) and fits_blas(b):
         gemm(dtype, out, a, b, alpha, beta)
-    elif dtype == FLOAT32:
-        plain_product[float](<float*>out.data, <float*>a.data, <float*>b.data, out, a, b, alpha, beta)
-    elif dtype == COMPLEX64:
-        plain_product[complex64](<complex64*>out.data, <complex64*>a.data, <complex64*>b.data, out, a, b, alpha, beta)
-    elif dtype == COMPLEX128:
-        plain_product[complex128](<complex128*>out.data, <complex128*>a.data, <complex128*>b.data, out, a, b, alpha, beta)
     else:
-        plain_product[double](<double*>out.data, <double*>a.data, <double*>b.data, out, a, b, alpha, beta)
+        plain_multiply(dtype, out, a, b, alpha, beta)
 
 
 cdef struct Product:
@@ -204,6 +200,7 @@ cdef struct Product:
     double alpha
     double beta
     bint by_columns                 # blocks of the result's columns, not of its rows
+    bint is_packed
 
 
 cdef inline void narrow(Matrix* matrix, int dtype, bint by_columns, ssize begin, ssize end) noexcept nogil:
@@ -223,7 +220,14 @@ cdef void multiply_blocks(void* context, ssize begin, ssize end) noexcept nogil:
     begin, end = begin * BLOCK, min(end * BLOCK, whole)
     narrow(&product.out, product.dtype, product.by_columns, begin, end)
     narrow(&product.b if product.by_columns else &product.a, product.dtype, product.by_columns, begin, end)
-    multiply_large(product.dtype, &product.out, &product.a, &product.b, product.alpha, product.beta)
+    multiply_piece(&product)
+
+
+cdef void multiply_piece(Product* product) noexcept nogil:
+    """In panels if the whole product is done so, unless there is no memory for them."""
+    if not product.is_packed or not packed_multiply(product.dtype, &product.out, &product.a, &product.b, product.alpha,
+                                                    product.beta):
+        multiply_large(product.dtype, &product.out, &product.a, &product.b, product.alpha, product.beta)
 
 
 cdef void multiply_one(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, double beta) noexcept nogil:
@@ -236,18 +240,16 @@ cdef void multiply_one(int dtype, Matrix* out, Matrix* a, Matrix* b, double alph
     cdef bint is_gemm
     cdef int threads
     if is_small(a, b) and (dtype == FLOAT32 or dtype == FLOAT64):
-        if dtype == FLOAT32:
-            small_product[float](<float*>out.data, <float*>a.data, <float*>b.data, out, a, b, alpha, beta)
-        else:
-            small_product[double](<double*>out.data, <double*>a.data, <double*>b.data, out, a, b, alpha, beta)
+        small_multiply(dtype, out, a, b, alpha, beta)
         return
     is_gemm = a.rows > 1 and b.columns > 1 and has_blas(dtype)
     threads = thread_count(work, GEMM_GRAIN if is_gemm else GRAIN)
-    if threads == 1:
-        multiply_large(dtype, out, a, b, alpha, beta)
-        return
     product.dtype, product.alpha, product.beta = dtype, alpha, beta
     product.out, product.a, product.b = out[0], a[0], b[0]
+    product.is_packed = out.column_stride == 1 and is_packed(dtype, a, b)
+    if threads == 1:
+        multiply_piece(&product)
+        return
     product.by_columns = out.columns > out.rows
     blocks = (max(out.rows, out.columns) + BLOCK - 1) // BLOCK
     parallel_for(multiply_blocks, &product, blocks, max(1, blocks // threads))
@@ -269,8 +271,8 @@ cdef int multiply(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, do
 
 
 # ---------------------------------------------------------------- many products
-cdef TensorBase operand_for_blas(TensorBase x, int dtype):
-    """x in the type that is computed in, copied only if neither its rows nor its columns are next to each other.
+cdef TensorBase operand_of(TensorBase x, int dtype, bint for_blas):
+    """x in the type that is computed in; for BLAS copied, too, if neither its rows nor its columns are next to each other.
 
     Another type alone leaves columns that lie so where they are, as those of a weight that is transposed: a copy in the order
     of rows would take as long as a product with 64 rows.
@@ -280,7 +282,7 @@ cdef TensorBase operand_for_blas(TensorBase x, int dtype):
     cdef TensorBase out
     cdef int i
     set_matrix(&matrix, x, False)
-    if x.dtype_ == dtype and (fits_blas(&matrix) or not has_blas(dtype)):
+    if x.dtype_ == dtype and (not for_blas or fits_blas(&matrix)):
         return x
     for i in range(x.ndim_):                            # what is broadcast over the batch is copied once
         sizes[i] = 1 if i < x.ndim_ - 2 and x.strides[i] == 0 else x.sizes[i]
@@ -352,6 +354,7 @@ cdef int multiply_batch(TensorBase out, TensorBase a, TensorBase b, double alpha
     cdef ssize products = 1, work
     cdef Batch batch
     cdef TensorBase target = out
+    cdef bint for_blas
     if out.numel_ == 0:
         return 0
     memory_of(a), memory_of(b)                          # raise if one of them has none
@@ -367,8 +370,10 @@ cdef int multiply_batch(TensorBase out, TensorBase a, TensorBase b, double alpha
         target = empty_beside(out, dtype, n, out.sizes)
         if beta != 0:
             copy_into(target, out)
-    a = operand_for_blas(a, dtype)
-    b = operand_for_blas(b, dtype)
+    set_matrix(&batch.first.a, a, False)
+    set_matrix(&batch.first.b, b, False)
+    for_blas = has_blas(dtype) and not is_packed(dtype, &batch.first.a, &batch.first.b)
+    a, b = operand_of(a, dtype, for_blas), operand_of(b, dtype, for_blas)
     set_batch(&batch, target, a, b, alpha, beta)
     if products == 1:
         multiply(dtype, &batch.first.out, &batch.first.a, &batch.first.b, alpha, beta)
@@ -441,22 +446,5 @@ cdef int inner_product(int dtype, void* out, const void* x, ssize x_stride, cons
     """The sum of the products of two rows, written to `out`."""
     if (dtype == FLOAT32 or dtype == FLOAT64) and n > SMALL_SIDE and is_line(n, x_stride) and is_line(n, y_stride):
         return large_inner(dtype, out, x, x_stride, y, y_stride, n)
-    if dtype == FLOAT32:
-        (<float*>out)[0] = plain_inner(<float*>x, x_stride, <float*>y, y_stride, n)
-    elif dtype == FLOAT64:
-        (<double*>out)[0] = plain_inner(<double*>x, x_stride, <double*>y, y_stride, n)
-    elif dtype == UINT8:
-        (<uint8_t*>out)[0] = plain_inner(<uint8_t*>x, x_stride, <uint8_t*>y, y_stride, n)
-    elif dtype == INT8:
-        (<int8_t*>out)[0] = plain_inner(<int8_t*>x, x_stride, <int8_t*>y, y_stride, n)
-    elif dtype == INT16:
-        (<int16_t*>out)[0] = plain_inner(<int16_t*>x, x_stride, <int16_t*>y, y_stride, n)
-    elif dtype == COMPLEX64:
-        (<complex64*>out)[0] = plain_inner(<complex64*>x, x_stride, <complex64*>y, y_stride, n)
-    elif dtype == COMPLEX128:
-        (<complex128*>out)[0] = plain_inner(<complex128*>x, x_stride, <complex128*>y, y_stride, n)
-    elif dtype == INT32:
-        (<int32_t*>out)[0] = plain_inner(<int32_t*>x, x_stride, <int32_t*>y, y_stride, n)
-    else:
-        (<int64_t*>out)[0] = plain_inner(<int64_t*>x, x_stride, <int64_t*>y, y_stride, n)
+    plain_inner(dtype, out, x, x_stride, y, y_stride, n)
     return 0

@@ -6,7 +6,10 @@ product. The integer one runs along rows of b, which the compiler vectorises. Th
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from tensorlab._core.dtypes cimport INT8, INT16, INT32, UINT8, integer, real, summand
+from tensorlab._core.dtypes cimport (
+    COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT8, INT16, INT32, UINT8, complex64, complex128,
+    integer, real, summand
+)
 from tensorlab._core.layout cimport ssize
 
 cdef extern from *:
@@ -77,10 +80,15 @@ cdef inline void line_sums(real* out, ssize out_stride, real* a, Matrix* left, r
 
 cdef void small_product(real* out, real* a, real* b, Matrix* to, Matrix* left, Matrix* right, double alpha,
                         double beta) noexcept nogil:
-    """A line of columns at a time. If b's rows are not whole lines, it is first laid out so."""
+    """A line of columns at a time. If b's rows are not whole lines, it is first laid out so.
+
+    The last block of rows begins before the end of the one before it if it has to, so that equal rows have equal sums: compilers
+    round the sums of a block and those of a row differently.
+    """
     cdef real[SMALL_SIDE * SMALL_COLUMNS] packed
     cdef real[BLOCK_ROWS * SMALL_COLUMNS] sums
-    cdef ssize i = 0, j, p, n = right.columns, b_stride = right.row_stride, height, stride = SMALL_COLUMNS
+    cdef ssize done = 0, i, j, p, n = right.columns, b_stride = right.row_stride, stride = SMALL_COLUMNS
+    cdef ssize height = BLOCK_ROWS if left.rows >= BLOCK_ROWS else 1
     cdef ssize width = LINE_BYTES // <ssize>sizeof(real)
     cdef bint is_direct = to.column_stride == 1 and n % width == 0 and alpha == 1 and beta == 0
     cdef real* rows = sums
@@ -94,8 +102,8 @@ cdef void small_product(real* out, real* a, real* b, Matrix* to, Matrix* left, M
         b_stride = SMALL_COLUMNS
     if is_direct:
         stride = to.row_stride
-    while i < left.rows:
-        height = BLOCK_ROWS if i + BLOCK_ROWS <= left.rows else 1
+    while done < left.rows:
+        i = min(done, left.rows - height)
         if is_direct:
             rows = out + i * stride
         j = 0
@@ -104,11 +112,19 @@ cdef void small_product(real* out, real* a, real* b, Matrix* to, Matrix* left, M
                       height == BLOCK_ROWS)
             j += width
         if not is_direct:
-            for p in range(height):
+            for p in range(done - i, height):
                 for j in range(n):
                     at = out + (i + p) * to.row_stride + j * to.column_stride
                     at[0] = <real>alpha * sums[p * SMALL_COLUMNS + j] + (<real>beta * at[0] if beta != 0 else 0)
-        i += height
+        done = i + height
+
+
+cdef void small_multiply(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, double beta) noexcept nogil:
+    """Of float32 or float64."""
+    if dtype == FLOAT32:
+        small_product[float](<float*>out.data, <float*>a.data, <float*>b.data, out, a, b, alpha, beta)
+    else:
+        small_product[double](<double*>out.data, <double*>a.data, <double*>b.data, out, a, b, alpha, beta)
 
 
 # ---------------------------------------------------------------- any product
@@ -151,8 +167,17 @@ cdef void integer_product(integer* out, integer* a, integer* b, Matrix* to, Matr
                 row[j] += factor * source[j]
 
 
-cdef void integer_multiply(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, double beta) noexcept nogil:
-    if dtype == UINT8:
+cdef void plain_multiply(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, double beta) noexcept nogil:
+    if dtype == FLOAT32:
+        plain_product[float](<float*>out.data, <float*>a.data, <float*>b.data, out, a, b, alpha, beta)
+    elif dtype == FLOAT64:
+        plain_product[double](<double*>out.data, <double*>a.data, <double*>b.data, out, a, b, alpha, beta)
+    elif dtype == COMPLEX64:
+        plain_product[complex64](<complex64*>out.data, <complex64*>a.data, <complex64*>b.data, out, a, b, alpha, beta)
+    elif dtype == COMPLEX128:
+        plain_product[complex128](<complex128*>out.data, <complex128*>a.data, <complex128*>b.data, out, a, b, alpha,
+                                  beta)
+    elif dtype == UINT8:
         integer_product[uint8_t](<uint8_t*>out.data, <uint8_t*>a.data, <uint8_t*>b.data, out, a, b, alpha, beta)
     elif dtype == INT8:
         integer_product[int8_t](<int8_t*>out.data, <int8_t*>a.data, <int8_t*>b.data, out, a, b, alpha, beta)
@@ -165,9 +190,31 @@ cdef void integer_multiply(int dtype, Matrix* out, Matrix* a, Matrix* b, double 
 
 
 # ---------------------------------------------------------------- inner product
-cdef summand plain_inner(summand* x, ssize x_stride, summand* y, ssize y_stride, ssize n) noexcept nogil:
+cdef void sum_products(summand* out, summand* x, ssize x_stride, summand* y, ssize y_stride, ssize n) noexcept nogil:
     cdef summand total = 0
     cdef ssize i
     for i in range(n):
         total += x[i * x_stride] * y[i * y_stride]
-    return total
+    out[0] = total
+
+
+cdef void plain_inner(int dtype, void* out, const void* x, ssize x_stride, const void* y, ssize y_stride,
+                      ssize n) noexcept nogil:
+    if dtype == FLOAT32:
+        sum_products(<float*>out, <float*>x, x_stride, <float*>y, y_stride, n)
+    elif dtype == FLOAT64:
+        sum_products(<double*>out, <double*>x, x_stride, <double*>y, y_stride, n)
+    elif dtype == COMPLEX64:
+        sum_products(<complex64*>out, <complex64*>x, x_stride, <complex64*>y, y_stride, n)
+    elif dtype == COMPLEX128:
+        sum_products(<complex128*>out, <complex128*>x, x_stride, <complex128*>y, y_stride, n)
+    elif dtype == UINT8:
+        sum_products(<uint8_t*>out, <uint8_t*>x, x_stride, <uint8_t*>y, y_stride, n)
+    elif dtype == INT8:
+        sum_products(<int8_t*>out, <int8_t*>x, x_stride, <int8_t*>y, y_stride, n)
+    elif dtype == INT16:
+        sum_products(<int16_t*>out, <int16_t*>x, x_stride, <int16_t*>y, y_stride, n)
+    elif dtype == INT32:
+        sum_products(<int32_t*>out, <int32_t*>x, x_stride, <int32_t*>y, y_stride, n)
+    else:
+        sum_products(<int64_t*>out, <int64_t*>x, x_stride, <int64_t*>y, y_stride, n)

@@ -1,0 +1,5 @@
+"""Products of matrices of floats in panels: our own, where it is faster than BLAS."""
+from tensorlab.ops.linalg.product_loops cimport Matrix
+
+cdef bint is_packed(int dtype, Matrix* a, Matrix* b) noexcept nogil
+cdef bint packed_multiply(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, double beta) noexcept nogil
