@@ -14,7 +14,8 @@ from typing import Any
 from tensorlab import _missing
 from tensorlab._core.dispatch.numpy_aliases import accept_numpy_names
 
-waiting: list = []  # pairs of a package's `__getattr__` and the names that it may not have been asked for yet
+waiting: list = []  # pairs of a package's `__getattr__` and the set of names that it may not have been asked for yet
+imports = 0  # that were made on demand
 
 
 def on_demand(package, modules, homes=None, prefixes=None):
@@ -41,7 +42,7 @@ def on_demand(package, modules, homes=None, prefixes=None):
 
     def __getattr__(name) -> Any:  # type checkers take it for what a stub doesn't name
         if name in modules:
-            return importlib.import_module(f"{package}.{name}")  # which makes it an attribute, too
+            return import_counted(f"{package}.{name}")  # which makes it an attribute, too
         home = home_of(name)
         if home is not None:
             namespace[name] = function_of(f"{package}.{home}", name)
@@ -51,13 +52,19 @@ def on_demand(package, modules, homes=None, prefixes=None):
     def __dir__():
         return sorted({*namespace, *modules, *homes})
 
-    waiting.append((__getattr__, (*modules, *homes)))
+    waiting.append((__getattr__, {*modules, *homes}))
     return __getattr__, __dir__
+
+
+def import_counted(module):
+    global imports
+    imports += 1
+    return importlib.import_module(module)
 
 
 def function_of(module, name):
     """Import a module, and return a function in it that takes NumPy's names of arguments as well."""
-    function = getattr(importlib.import_module(module), name)
+    function = getattr(import_counted(module), name)
     accept_numpy_names([function])
     return function
 
@@ -88,7 +95,7 @@ class MethodOnDemand:
     def __set_name__(self, owner, name):
         self.owner = owner
         self.names.append(name)
-        waiting.append((functools.partial(getattr, owner), (name,)))
+        waiting.append((functools.partial(getattr, owner), {name}))
 
     def __get__(self, instance, owner=None):
         function = function_of(self.module, self.function)
@@ -98,8 +105,22 @@ class MethodOnDemand:
 
 
 def import_all():
-    """Import everything that is on demand, for who must not be interrupted by an import."""
+    """Import everything that is on demand."""
     while waiting:
         get, names = waiting.pop()
-        for name in names:
+        for name in sorted(names):
             get(name)
+
+
+def import_named(names):
+    """Import what is on demand under one of these names, and what that has on demand in its turn."""
+    for get, offered in waiting:  # which grows meanwhile
+        named = sorted(offered & names)
+        offered.difference_update(named)
+        for name in named:
+            get(name)
+
+
+def imports_made():
+    """How many imports there have been on demand."""
+    return imports

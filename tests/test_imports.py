@@ -206,3 +206,37 @@ x.to_dense()
 x.igamma(x)
 """)
     assert said.split() == ["i0", "to_dense", "igamma"]
+
+
+def test_compile_imports_what_the_code_names_and_nothing_else():
+    told = run("""
+import sys
+import tensorlab as T
+
+def spectrum(x):
+    return T.fft.fft(x).abs()
+
+@T.compile
+def f(x):
+    return spectrum(x).sum() + T.linalg.vector_norm(x)
+
+for _ in range(2):
+    f(T.ones(3))
+print(f.compiled.counts)
+print({"tensorlab.distributed", "tensorlab.nested", "tensorlab.sparse"} & set(sys.modules))
+""")
+    assert told.split("\n")[:2] == ["{'replayed': 1, 'recorded': 1, 'as Python': 0}", "set()"]
+
+
+def test_what_is_first_asked_for_in_a_recording_is_there_for_the_next_one():
+    told = run("""
+import warnings
+import tensorlab as T
+
+warnings.simplefilter("error")
+f = T.compile(lambda x: getattr(T, "spec" + "ial").entr(x))
+for _ in range(3):
+    f(T.ones(3))
+print(f.compiled.counts)
+""")
+    assert told == "{'replayed': 1, 'recorded': 1, 'as Python': 1}\n"

@@ -12,11 +12,12 @@ import warnings
 import weakref
 
 from .._core.random import DrawingAside
-from .._on_demand import import_all
+from .._on_demand import import_named, imports_made
 from ..nn.module import Module
 from . import backends
 from .cannot_compile import CannotCompile
 from .capture import Refusal, record
+from .capture.names_ahead import names_ahead
 from .logs import log
 from .passes.running import checks_passes
 from .replay import Entry, Replay, replays_are_off, turn_replays_off
@@ -108,10 +109,12 @@ class Compiled:
                 "recompiles",
                 lambda entry=entry: f"{self.name}: {entry.trace.guards.why(args, kwargs)}",
             )
-        import_all()  # an import in the middle of a recording would end it
+        import_named(names_ahead(self.function))
+        imported = imports_made()
         result, trace = record(self.function, args, kwargs)
         if isinstance(trace, Refusal):
-            self.refuse(trace)
+            if imports_made() == imported:  # else what was imported is there the next time
+                self.refuse(trace)
             self.replay.as_python += 1
             return result
         self.recorded += 1
