@@ -5,8 +5,6 @@ all ops are also here under their names in libraries: `ops.aten.add.Tensor`,
 `ops.mylib.clip.default` (_core/dispatch/overloads.py).
 """
 
-import importlib.util
-
 from tensorlab._capability import prefer_builds
 
 prefer_builds(__path__)
@@ -14,6 +12,8 @@ prefer_builds(__path__)
 
 def __getattr__(name):
     """`ops.aten`, `ops.mylib`: the ops of a library. Any name will do, as it may get ops later."""
+    import importlib.util  # only here: `import tensorlab` is to load little
+
     if name.startswith("__") or importlib.util.find_spec(f"{__name__}.{name}") is not None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from tensorlab._core.dispatch.overloads import namespace

@@ -11,17 +11,6 @@ from .clip_grad import (
     get_total_norm,
 )
 from .convert_parameters import parameters_to_vector, vector_to_parameters
-from .fusion import (
-    fuse_conv_bn_eval,
-    fuse_conv_bn_weights,
-    fuse_linear_bn_eval,
-    fuse_linear_bn_weights,
-)
-from .init import skip_init
-from .memory_format import (
-    convert_conv2d_weight_memory_format,
-    convert_conv3d_weight_memory_format,
-)
 from .spectral_norm import remove_spectral_norm, spectral_norm
 from .weight_norm import remove_weight_norm, weight_norm
 
@@ -53,5 +42,11 @@ __all__ = [
 
 
 __getattr__, __dir__ = on_demand(
-    __name__, ("parametrizations", "parametrize", "prune", "stateless")
+    __name__,
+    ("parametrizations", "parametrize", "prune", "stateless"),
+    {
+        **{name: "fusion" for name in __all__ if name.startswith("fuse_")},
+        **{name: "memory_format" for name in __all__ if name.startswith("convert_")},
+        "skip_init": "init",
+    },
 )
