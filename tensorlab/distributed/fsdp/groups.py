@@ -5,6 +5,10 @@
 
 Gather is a function of autograd, so the gradients of the parts are those of any parameter. The
 whole is given up after forward, and gathered once more when backward asks for it (saved.py).
+
+Backward only begins to reduce gradients, and goes on with the group before. What waits for the
+averages is Deliver, which stands between the parts and Gather. All of a model's are recorded
+before its forward, and what was recorded first is what backward runs last.
 """
 
 from tensorlab.autograd.function import Function
@@ -14,7 +18,7 @@ from tensorlab.distributed.fsdp import saved
 from tensorlab.ops.joining import cat
 
 
-def nothing():
+def nothing(*_):
     """Do nothing."""
 
 
@@ -42,9 +46,9 @@ class Group:
         self.wholes, self.pending, self.fresh = None, None, None
         self.unreduced = [None] * len(params)  # gradients that were not to be reduced yet
         self.half_reduced = [None] * len(params)  # those that the replicas have not added yet
-        self.before_backward = self.when_reduced = (
-            nothing  # what its State has to do around backward
-        )
+        self.delivery = None  # made ahead for the next Gather: (parts, slot, tokens)
+        # what its State has to do around backward
+        self.before_backward = self.before_reducing = self.when_reducing = nothing
 
     # ------------------------------------------------------------ gathering
     def versions(self):
@@ -116,7 +120,8 @@ class Group:
     def put_whole(self):
         """Put the whole parameters into the modules, connected to the parts by autograd."""
         if is_grad_enabled() and any(one.sharded.requires_grad for one in self.params):
-            values = Gather.apply(self, *(one.sharded for one in self.params))
+            slot, tokens = self.take_delivery()
+            values = Gather.apply(self, slot, *tokens)
         else:
             values = [one.as_whole(x) for one, x in zip(self.params, self.gathered(), strict=True)]
         for one, value in zip(self.params, values, strict=True):
@@ -128,8 +133,25 @@ class Group:
             one.put(one.sharded)
 
     # ------------------------------------------------------------ gradients
+    def deliver(self):
+        """Record now what waits for the gradients of the next forward."""
+        for one in self.params:
+            one.refresh()
+        parts, slot = [one.sharded for one in self.params], [None]
+        self.delivery = parts, slot, Deliver.apply(slot, *parts)
+
+    def take_delivery(self):
+        """Return what was recorded ahead, or is recorded now: the slot for a Reduction, and stand-ins of the parts."""
+        is_there = self.delivery is not None
+        if not is_there or any(
+            x is not one.sharded for x, one in zip(self.delivery[0], self.params, strict=True)
+        ):
+            self.deliver()
+        (_, slot, tokens), self.delivery = self.delivery, None
+        return slot, tokens
+
     def reduce(self, grads, needed):
-        """Return this rank's parts of the averaged gradients.
+        """Begin to average gradients; returns the Reduction.
 
         Parameters
         ----------
@@ -137,7 +159,7 @@ class Group:
         needed : list of bool, which of them are wanted
         """
         wanted = self.policy.reduce_dtype or self.policy.param_dtype
-        results, work = [None] * len(grads), []
+        reduction, work = Reduction(self), []
         with no_grad():
             for k, (one, grad) in enumerate(zip(self.params, grads, strict=True)):
                 if not needed[k]:
@@ -155,30 +177,8 @@ class Group:
                 else:
                     self.unreduced[k] = grad
             for members in by_key(work, lambda member: member[2].dtype).values():
-                self.reduce_bucket(members, results)
-        return results
-
-    def reduce_bucket(self, members, results):
-        """Reduce gradients of one dtype with one exchange."""
-        lists = [list(one.pieces(grad)) for _, one, grad in members]
-        parts = [cat(list(column)) for column in zip(*lists, strict=True)]
-        own = parts[self.ranks.rank]
-        if self.ranks.size > 1:
-            own = own.new_empty(own.shape)
-            reduce_scatter(own, parts, group=self.ranks.shard_group)
-        first = 0
-        if self.ranks.replicate_group is not None:
-            own = self.over_replicas(members, own)
-            if own is None:
-                return
-        own = own / self.divisor()
-        if self.all_reduce_hook is not None:
-            self.all_reduce_hook(own)
-        for k, one, _ in members:
-            n = one.numel_at(self.ranks.rank)
-            piece = own.narrow(0, first, n).to(one.dtype)
-            results[k] = one.part_of_gradient(piece.clone() if len(members) > 1 else piece)
-            first += n
+                reduction.begin(members)
+        return reduction
 
     def over_replicas(self, members, own):
         """Add the parts over the ranks that replicate; or keep them for later, and return None."""
@@ -208,25 +208,104 @@ def by_key(members, key):
     return buckets
 
 
+class Reduction:
+    """Gradients of a group that are being averaged: begun at once, and waited for later."""
+
+    def __init__(self, group):
+        self.group, self.started = group, []
+        self.results = [None] * len(group.params)
+
+    def begin(self, members):
+        """Begin to reduce gradients of one dtype with one exchange."""
+        lists = [list(one.pieces(grad)) for _, one, grad in members]
+        parts = [cat(list(column)) for column in zip(*lists, strict=True)]
+        ranks = self.group.ranks
+        own, work = parts[ranks.rank], None
+        if ranks.size > 1:
+            own = own.new_empty(own.shape)
+            work = reduce_scatter(own, parts, group=ranks.shard_group, async_op=True)
+        self.started.append((members, own, work))
+
+    def settle(self):
+        """Wait, and put this rank's parts of the averages into `results`."""
+        started, self.started = self.started, []
+        with no_grad():
+            for members, own, work in started:
+                if work is not None:
+                    work.wait()
+                self.finish(members, own)
+
+    def finish(self, members, own):
+        """Make averages of sums, over the replicas too, and cut them into the parts of each parameter."""
+        group, first = self.group, 0
+        if group.ranks.replicate_group is not None:
+            own = group.over_replicas(members, own)
+            if own is None:
+                return
+        own = own / group.divisor()
+        if group.all_reduce_hook is not None:
+            group.all_reduce_hook(own)
+        for k, one, _ in members:
+            n = one.numel_at(group.ranks.rank)
+            piece = own.narrow(0, first, n).to(one.dtype)
+            self.results[k] = one.part_of_gradient(piece.clone() if len(members) > 1 else piece)
+            first += n
+
+
+class Deliver(Function):
+    """Stand-ins for this rank's parts, which Gather is given; backward waits for the gradients of the parts."""
+
+    @staticmethod
+    def forward(ctx, slot, *parts):
+        ctx.slot = slot
+        ctx.set_materialize_grads(False)
+        tokens = [x._local_tensor.detach() for x in parts]
+        fixed = [x for x, given in zip(tokens, parts, strict=True) if not given.requires_grad]
+        ctx.mark_non_differentiable(*fixed)
+        return tuple(tokens)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        (reduction,) = ctx.slot
+        reduction.settle()
+        results, reduction.results = (
+            reduction.results,
+            None,
+        )  # a leaf takes over what no one else holds
+        return (None, *results)
+
+
 class Gather(Function):
     """The whole parameters of a group, of this rank's parts."""
 
     @staticmethod
-    def forward(ctx, group, *parts):
-        ctx.group = group
+    def forward(ctx, group, slot, *tokens):
+        ctx.group, ctx.slot = group, slot
         ctx.set_materialize_grads(False)
         wholes = [
             one.as_whole(x.detach()) for one, x in zip(group.params, group.gathered(), strict=True)
         ]
-        fixed = [x for x, given in zip(wholes, parts, strict=True) if not given.requires_grad]
+        fixed = [x for x, given in zip(wholes, tokens, strict=True) if not given.requires_grad]
         ctx.mark_non_differentiable(*fixed)
+        ctx.shapes = [x.shape for x in tokens]
         return tuple(wholes)
 
     @staticmethod
     def backward(ctx, *grads):
-        group = ctx.group
-        results = group.reduce(grads, ctx.needs_input_grad[1:])
+        group, needed = ctx.group, ctx.needs_input_grad[2:]
+        group.before_reducing()
+        reduction = group.reduce(grads, needed)
+        ctx.slot[:] = [reduction]
         if group.reshards_after_backward:
             group.free()
-        group.when_reduced()
-        return (None, *results)
+        group.when_reducing(reduction)
+        # Deliver has the gradients; what goes there through the graph are zeros without memory
+        zero = group.params[0].sharded._local_tensor.new_zeros(())
+        return (
+            None,
+            None,
+            *[
+                zero.expand(n) if wanted else None
+                for n, wanted in zip(ctx.shapes, needed, strict=True)
+            ],
+        )

@@ -23,10 +23,24 @@ class Context:
     order : list of State, as their forwards have run in this step; `last_order` those of the
         last one
     in_backward : bool
+    reduction : Reduction or None, the gradients that are being averaged now
     """
 
     def __init__(self, states):
         self.states, self.order, self.last_order, self.in_backward = states, [], [], False
+        self.reduction = None
+
+    def begin_forward(self):
+        """Record what waits for gradients before anything else, so that backward comes to it last."""
+        for state in self.states:
+            if state.group is not None:
+                state.group.deliver()
+
+    def settle(self):
+        """Wait for the gradients that are being averaged: so there are those of one group at most."""
+        if self.reduction is not None:
+            self.reduction.settle()
+            self.reduction = None
 
     def begin_backward(self):
         """Have the parts put back when backward has ended."""
@@ -37,6 +51,7 @@ class Context:
     def end_backward(self):
         """Put the parts back into the modules, and give up what was gathered ahead in vain."""
         self.in_backward = False
+        self.settle()
         self.order, self.last_order = [], self.order
         for state in self.states:
             state.after_backward()
@@ -96,6 +111,8 @@ class State:
     def before_forward(self, module, args, kwargs):
         """Gather the parameters, and begin with those that come next."""
         self.find_context(module)
+        if self.is_root and is_grad_enabled() and not self.waiting:
+            self.context.begin_forward()
         if self.policy.cast_forward_inputs and self.policy.param_dtype is not None:
             args, kwargs = converted((args, kwargs), self.policy.param_dtype)
         if self.group is None:
@@ -119,7 +136,8 @@ class State:
                 state.group.begin()
         self.group.put_whole()
         self.group.before_backward = self.before_backward
-        self.group.when_reduced = self.after_backward
+        self.group.before_reducing = self.context.settle
+        self.group.when_reducing = self.after_reducing
         self.is_whole = True
         if is_grad_enabled() and not self.context.in_backward and self not in self.context.order:
             self.context.order.append(self)
@@ -183,6 +201,11 @@ class State:
         order = self.context.order
         place = order.index(self) if self in order else 0
         return order[place - 1 : place] if place else []
+
+    def after_reducing(self, reduction):
+        """Backward has begun to average the gradients, and has no more use for the whole parameters."""
+        self.context.reduction = reduction
+        self.after_backward()
 
     def after_backward(self):
         """Put the parts back when the gradients are there."""

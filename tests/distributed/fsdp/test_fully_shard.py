@@ -1,5 +1,7 @@
 """fully_shard: the same weights as one process, and what can be set."""
 
+import threading
+
 import pytest
 
 import tensorlab as torch
@@ -12,6 +14,7 @@ from tensorlab.distributed.fsdp import (
     MixedPrecisionPolicy,
     UnshardHandle,
     fully_shard,
+    groups,
     register_fsdp_forward_method,
     share_comm_ctx,
 )
@@ -190,6 +193,42 @@ def test_whole_parameters_are_given_up_between_forward_and_backward():
         return kept, after, isinstance(model.blocks[0].norm_1.weight, DTensor)
 
     assert spawn(run, nprocs=2)[0] == (([True, True], False), [True, True, True], True)
+
+
+def test_gradients_are_reduced_while_backward_goes_on(monkeypatch):
+    """The exchange of a layer is waited for when the layer before it has been differentiated, and not before."""
+    seen = threading.local()
+    begin = groups.reduce_scatter
+
+    def watched(*args, **kwargs):
+        work = begin(*args, **kwargs)
+        seen.events.append("begin")
+        wait = work.wait
+        work.wait = lambda: (seen.events.append("wait"), wait())
+        return work
+
+    monkeypatch.setattr(groups, "reduce_scatter", watched)
+
+    def watch_input(layer, args):
+        if args[0].requires_grad:
+            args[0].register_hook(lambda grad: seen.events.append("next layer"))
+
+    def run(rank):
+        seen.events = []
+        torch.manual_seed(0)
+        model = nn.Sequential(*[nn.Linear(4, 4) for _ in range(3)])
+        expected = model(torch.ones(2, 4) * 1.5).sum()
+        wanted = torch.autograd.grad(expected, list(model.parameters()))
+        for layer in model:
+            fully_shard(layer)
+            layer.register_forward_pre_hook(watch_input)
+        fully_shard(model)(torch.ones(2, 4) * (rank + 1)).sum().backward()
+        for p, grad in zip(model.parameters(), wanted, strict=True):
+            torch.testing.assert_close(whole(p.grad), grad)
+        return seen.events
+
+    one = ["begin", "next layer", "wait"]
+    assert spawn(run, nprocs=2) == [[*one, *one, "begin", "wait"]] * 2
 
 
 def test_backward_through_a_checkpoint_inside_and_outside():

@@ -1,13 +1,16 @@
 """FullyShardedDataParallel: the same weights as one process, policies, and forms of state dicts."""
 
 import copy
+import dataclasses
 import functools
+import importlib
 
 import pytest
 
 import tensorlab as torch
 from tensorlab import distributed as dist
 from tensorlab import nn
+from tensorlab.distributed import fsdp
 from tensorlab.distributed.fsdp import (
     BackwardPrefetch,
     CPUOffload,
@@ -35,6 +38,7 @@ from tensorlab.distributed.fsdp.wrap import (
 from tensorlab.distributed.tensor import DTensor, Replicate, Shard
 from tests.distributed import networks
 from tests.distributed.networks import CASES, alone, assert_same, train, whole
+from tests.oracle import require_torch
 
 spawn = dist.threads.spawn
 FULL, LOCAL, SHARDED = (
@@ -272,6 +276,73 @@ def test_a_whole_state_dict_loads_in_one_process_and_back():
     state, nothing = spawn(run, nprocs=2)
     assert nothing == {}
     networks.MLP().load_state_dict(state)
+
+
+CONFIGS = [
+    "StateDictConfig",
+    "FullStateDictConfig",
+    "LocalStateDictConfig",
+    "ShardedStateDictConfig",
+    "OptimStateDictConfig",
+    "FullOptimStateDictConfig",
+    "LocalOptimStateDictConfig",
+    "ShardedOptimStateDictConfig",
+]
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_settings_of_state_dicts_are_pytorchs(name):
+    torch = require_torch()
+    ours = getattr(fsdp, name)
+    theirs = getattr(
+        importlib.import_module("torch.distributed.fsdp.fully_sharded_data_parallel"), name
+    )
+    assert [(one.name, one.default) for one in dataclasses.fields(ours)] == [
+        (one.name, one.default) for one in dataclasses.fields(theirs)
+    ]
+    bases = [one.__name__ for one in theirs.__mro__]
+    assert [one.__name__ for one in ours.__mro__] == bases, torch.__version__
+
+
+FORMS = {
+    FULL: (fsdp.FullStateDictConfig, fsdp.FullOptimStateDictConfig),
+    LOCAL: (fsdp.LocalStateDictConfig, fsdp.LocalOptimStateDictConfig),
+    SHARDED: (fsdp.ShardedStateDictConfig, fsdp.ShardedOptimStateDictConfig),
+}
+
+
+@pytest.mark.parametrize("kind", FORMS)
+@pytest.mark.parametrize("is_given", [False, True])
+def test_the_settings_of_a_form_are_set_and_restored(kind, is_given):
+    def run(rank):
+        model = FSDP(networks.MLP(), auto_wrap_policy=POLICY)
+        given = [one(offload_to_cpu=True) for one in FORMS[kind]] if is_given else []
+        before = FSDP.get_state_dict_type(model)
+        with FSDP.state_dict_type(model, kind, *given):
+            now = FSDP.get_state_dict_type(model)
+            assert now.state_dict_type is kind
+            found = [now.state_dict_config, now.optim_state_dict_config]
+            assert found == (given or [one() for one in FORMS[kind]])
+        return FSDP.get_state_dict_type(model) == before
+
+    assert spawn(run, nprocs=2) == [True, True]
+
+
+@pytest.mark.parametrize("rank0_only", [False, True])
+def test_the_state_of_an_optimizer_at_all_ranks_or_at_the_first(rank0_only):
+    def run(rank):
+        model, x, loss_of = networks.mlp_case()
+        model = FSDP(model, auto_wrap_policy=POLICY)
+        optimizer = torch.optim.Adam(model.parameters())
+        loss_of(model(x), x).backward()
+        optimizer.step()
+        config = fsdp.FullOptimStateDictConfig(rank0_only=rank0_only)
+        with FSDP.state_dict_type(model, FULL, FullStateDictConfig(), config):
+            state = FSDP.optim_state_dict(model, optimizer)
+        return sorted(state.get("state", {}))
+
+    names = ["down.bias", "down.weight", "up.bias", "up.weight"]
+    assert spawn(run, nprocs=2) == [names, [] if rank0_only else names]
 
 
 def test_a_sharded_part_in_a_plain_module():
