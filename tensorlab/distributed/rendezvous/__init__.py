@@ -83,7 +83,9 @@ def meet(backend, init_method, rank, world_size, store, timeout_seconds):
     if place.file is not None and place.rank == 0:
         os.unlink(place.file)
     if not MPI.Is_initialized():
-        start.through_server(place.host, place.port, name, place.rank, place.size, timeout_seconds)
+        start.through_server(
+            place.host, place.port, name, place.rank, place.size, timeout_seconds, watcher
+        )
     watcher.say({"running": True})
     met += 1
     shared = TCPStore._of_world(place.host, place.port, name, timeout_seconds)

@@ -1,5 +1,6 @@
 """Watcher: the thread that hears when another rank goes, and says where this one stands."""
 
+import contextlib
 import itertools
 import os
 import sys
@@ -27,6 +28,7 @@ class Watcher:
     def __init__(self, host, port, hello, recorder, seconds):
         self.rank, self.recorder = hello["rank"], recorder
         self.lost = {}
+        self.when_lost = None  # called in the thread, with a rank that is lost and the reason
         self.hosts = []
         self.closed = False
         self.answers = {}
@@ -98,6 +100,8 @@ class Watcher:
                 if state in message:
                     grace = 0.03 if state == "gone" else 1.0  # what it has sent may be on its way
                     self.lost[message[state]] = time.monotonic() + grace, message["reason"]
+                    if self.when_lost is not None:
+                        self.when_lost(message[state], message["reason"])
             if "question" in message:
                 text, number = self.recorder.where(), last_number(self.recorder, message["group"])
                 self.say({"answer": message["question"], "text": text, "number": number})
@@ -106,6 +110,17 @@ class Watcher:
                 if heard is not None:
                     self.answers[message["standing"]] = heard, message["answers"]
                     heard.set()
+
+    @contextlib.contextmanager
+    def calling(self, function):
+        """While it is entered, call `function(rank, reason)` as soon as a rank is lost, or if one is."""
+        self.when_lost = function
+        try:
+            for rank, (_, reason) in list(self.lost.items()):
+                function(rank, reason)
+            yield
+        finally:
+            self.when_lost = None
 
     def standing(self, group):
         """Return where each rank stands: a dict of rank to {"text": words, "number": its last call}."""

@@ -8,6 +8,7 @@ import asyncio
 import re
 import uuid
 
+PATIENCE = 1.0  # seconds from a rank's loss until MPI itself meets a closed line
 PAIR = re.compile(rb"(\w+)=(.*?)(?=\s\w+=|\s*$)", re.DOTALL)
 
 
@@ -89,9 +90,13 @@ class Exchange:
                 say(writer, f"{(other or b'unknown').decode()}_result rc=-1")
 
     def break_off(self, fault):
-        """Close all lines: ranks that wait for one that is gone come out with an error."""
+        """Give MPI's start up. Ranks have heard of it, and end; in a while those are cut off that haven't."""
         self.fault = fault
         self.settled.set()
+        asyncio.get_running_loop().call_later(PATIENCE, self.cut_off)
+
+    def cut_off(self):
+        """Close all lines: MPI that waits for a rank that is gone comes out, one way or another."""
         for writer in self.lines.values():
             writer.close()
 

@@ -2,6 +2,7 @@
 
 import atexit
 import contextlib
+import ctypes
 import faulthandler
 import os
 import sys
@@ -39,9 +40,9 @@ def library():
 
 @contextlib.contextmanager
 def ended_after(seconds):
-    """End the process where what is inside takes longer: it holds the interpreter's lock.
+    """End the process where what is inside takes longer, even if it holds the interpreter's lock.
 
-    So it is with MPI's start, if a rank is lost in the middle of it. The traceback shows the
+    So it is with MPI's start, if a rank hangs in the middle of it. The traceback shows the
     place.
     """
     try:
@@ -68,7 +69,36 @@ def finalize():
         library().Finalize()
 
 
-def through_server(host, port, world, rank, size, seconds):
+def init_thread(MPI):
+    """Start MPI as mpi4py's Init_thread does, but without the interpreter's lock, so that the watcher can run."""
+    try:
+        function = ctypes.CDLL(MPI.__file__).MPI_Init_thread
+    except (AttributeError, OSError):  # an MPI that is linked in
+        MPI.Init_thread(MPI.THREAD_MULTIPLE)
+        return
+    code = function(None, None, MPI.THREAD_MULTIPLE, ctypes.byref(ctypes.c_int()))
+    if code:
+        raise DistBackendError(f"init_process_group: MPI could not start: error {code}")
+    for comm in (MPI.COMM_SELF, MPI.COMM_WORLD):
+        comm.Set_errhandler(MPI.ERRORS_RETURN)
+
+
+def end_process(rank, reason):
+    """End this process, as a rank is lost for which MPI's start would wait for ever, or crash."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    with contextlib.suppress(Exception):
+        text = (
+            f"init_process_group: rank {rank} is gone ({reason}) while MPI was starting. MPI's "
+            "start can't be given up, so this process ends; start all ranks anew\n"
+        )
+        print(text, end="", file=sys.__stderr__, flush=True)
+    unlink_shared()
+    os._exit(1)
+
+
+def through_server(host, port, world, rank, size, seconds, watcher):
     """Start MPI in a process that no mpiexec has started; return mpi4py's module.
 
     MPI finds the others through the server, to which it gets a connection that is open already.
@@ -82,8 +112,8 @@ def through_server(host, port, world, rank, size, seconds):
     kept = {name: os.environ.pop(name, None) for name in OF_PMI}
     os.environ.update(PMI_FD=str(line.socket.fileno()), PMI_RANK=str(rank), PMI_SIZE=str(size))
     try:
-        with ended_after(seconds):
-            MPI.Init_thread(MPI.THREAD_MULTIPLE)
+        with ended_after(seconds), watcher.calling(end_process):
+            init_thread(MPI)
     except MPI.Exception as error:
         raise DistBackendError(
             f"init_process_group: MPI could not start ({error}); a rank has failed meanwhile, "
