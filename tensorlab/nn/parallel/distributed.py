@@ -21,6 +21,8 @@ from ..dropout import Dropout
 from ..embedding import Embedding, EmbeddingBag
 from ..module import Module
 from . import joining
+from . import mixed_precision as precision
+from .mixed_precision import _MixedPrecision as _MixedPrecision
 from .reducer import Reducer
 
 __all__ = ["DistributedDataParallel"]
@@ -45,6 +47,8 @@ class DistributedDataParallel(Module, Joinable):
         copy of all gradients
     static_graph : bool, whether all passes use the same parameters equally often; then unused
         parameters and reentrant checkpoints need nothing else
+    mixed_precision : _MixedPrecision, optional: the dtypes of forward and backward, of reducing
+        and of buffers, while parameters keep theirs
 
     Attributes
     ----------
@@ -100,7 +104,8 @@ class DistributedDataParallel(Module, Joinable):
         Joinable.__init__(self)
         check_module(module, device_ids)
         delayed = delay_all_reduce_named_params or param_to_hook_all_reduce
-        refuse_what_is_not_here(mixed_precision, delayed, bucket_cap_mb_list)
+        refuse_what_is_not_here(delayed, bucket_cap_mb_list)
+        self.mixed_precision = mixed_precision
         group = process_group if device_mesh is None else device_mesh.get_group()
         self.process_group = the_group(group, "DistributedDataParallel")
         self.module = module
@@ -130,6 +135,10 @@ class DistributedDataParallel(Module, Joinable):
             static_graph,
             find_unused_parameters and not static_graph,
         )
+        if mixed_precision is not None:
+            precision.check(mixed_precision)
+            precision.convert_buffers(module, mixed_precision, self.parameters_to_ignore)
+            self.reducer.travels_in = mixed_precision.travels_in
 
     def forward(self, *inputs, **kwargs):
         """Call the module; the gradients of a backward pass through its result are averaged."""
@@ -145,7 +154,11 @@ class DistributedDataParallel(Module, Joinable):
             self._sync_buffers()
         if not self._has_looked_at_seeds and self.training:
             self._look_at_seeds()
-        output = self.module(*inputs, **kwargs)
+        if self.mixed_precision is None:
+            output = self.module(*inputs, **kwargs)
+        else:
+            ignored = self.parameters_to_ignore
+            output = precision.call(self.module, self.mixed_precision, ignored, inputs, kwargs)
         self.require_forward_param_sync = reduces
         if reduces:
             self._expect_backward(output)
@@ -333,9 +346,8 @@ def refuse_what_is_not_here(*options):
     """Raise an error if an option is given that tensorlab doesn't have."""
     if any(options):
         raise NotImplementedError(
-            "DistributedDataParallel: mixed_precision, delayed reductions and lists of bucket "
-            "sizes are not here; use autocast in forward, and register_comm_hook for gradients "
-            "that travel in half precision"
+            "DistributedDataParallel: delayed reductions and lists of bucket sizes are not "
+            "here; leave delay_all_reduce_named_params and bucket_cap_mb_list out"
         )
 
 

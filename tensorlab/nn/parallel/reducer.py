@@ -48,6 +48,7 @@ class Reducer:
         self.as_views, self.is_static, self.asks_use = as_views, is_static, asks_use
         self.divisor = group.size()
         self.comm_hook = None  # (state, hook)
+        self.travels_in = None  # the dtype in which gradients are reduced, if not their own
         self.make_buckets(list(reversed(range(len(parameters)))))
         self.arrived = []  # places in the order of the first pass
         self.has_warned = False
@@ -178,11 +179,19 @@ class Reducer:
             self.collect(bucket)
             if self.comm_hook is None:
                 bucket.buffer.mul_(1 / self.divisor)
-                return collectives.all_reduce(bucket.buffer, group=self.group, async_op=True).wait
+                return self.all_reduce(bucket)
             state, hook = self.comm_hook
             is_last = self.next_bucket == len(self.buckets)
             future = hook(state, GradBucket(bucket, is_last))
         return lambda: put(bucket, future.wait())
+
+    def all_reduce(self, bucket):
+        """Begin to add a bucket's buffer over the ranks; return a function that waits for it."""
+        x = bucket.buffer
+        if self.travels_in is not None and x.is_floating_point():
+            x = x.to(self.travels_in)
+        work = collectives.all_reduce(x, group=self.group, async_op=True)
+        return lambda: (work.wait(), put(bucket, x))
 
     def collect(self, bucket):
         """Copy the gradients of a bucket into its buffer; unused parameters give zeros."""
@@ -274,7 +283,7 @@ class Reducer:
             self.next_bucket += 1
             bucket.buffer.zero_()
             if self.comm_hook is None:
-                collectives.all_reduce(bucket.buffer, group=self.group)
+                self.all_reduce(bucket)()
             else:
                 state, hook = self.comm_hook
                 hook(state, GradBucket(bucket, self.next_bucket == len(self.buckets))).wait()

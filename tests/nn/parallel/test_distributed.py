@@ -12,6 +12,7 @@ from tensorlab.distributed.algorithms.ddp_comm_hooks import (
 )
 from tensorlab.distributed.algorithms.join import Join
 from tensorlab.nn.parallel import DistributedDataParallel as DDP
+from tensorlab.nn.parallel.distributed import _MixedPrecision
 from tensorlab.utils.checkpoint import checkpoint
 from tests.distributed.warned import spawn_and_hear
 
@@ -437,12 +438,90 @@ def test_models_that_can_not_be_trained_together_are_refused(make, kind, text):
     dist.threads.spawn(program, nprocs=2)
 
 
+# ---------------------------------------------------------------- mixed precision
+HALF = tl.bfloat16
+
+
+def small_gradients(rank, ranks):
+    """What a rank's gradients are if everything is converted by hand."""
+    module = model()
+    small = {name: p.to(HALF) for name, p in module.named_parameters()}
+    x, y = (one.chunk(ranks)[rank] for one in (X, Y))
+    out = tl.func.functional_call(module, small, (x.to(HALF),))
+    assert out.dtype is HALF
+    return tl.autograd.grad(nn.functional.mse_loss(out.float(), y), list(module.parameters()))
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("travels_in", [tl.float32, None, tl.float64])
+def test_forward_and_backward_in_a_small_dtype(options, travels_in):
+    expected = [
+        sum(pair) / 2 for pair in zip(*[small_gradients(r, 2) for r in range(2)], strict=True)
+    ]
+
+    def program(rank):
+        policy = _MixedPrecision(HALF, travels_in)
+        ddp = DDP(model(), mixed_precision=policy, **options)
+        for _ in range(2):  # the buckets are made anew after the first pass
+            ddp.zero_grad()
+            out = ddp(share(rank, X))
+            assert out.dtype is HALF
+            nn.functional.mse_loss(out.float(), share(rank, Y)).backward()
+        assert {one.dtype for one in ddp.state_dict().values()} == {tl.float32}
+        return [p.grad for p in ddp.parameters()]
+
+    for gradients in dist.threads.spawn(program, nprocs=2):
+        assert {one.dtype for one in gradients} == {tl.float32}
+        assert_near(gradients, expected, 1e-6 if travels_in else 4e-3)
+        largest = max((a - b).abs().max().item() for a, b in zip(gradients, expected, strict=True))
+        assert travels_in or largest > 1e-6  # it did travel in 8 bits
+
+
+def test_buffers_in_a_dtype_of_their_own_and_shared_weights():
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.norm, self.last = nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 4)
+            self.last.weight = self.first.weight
+
+        def forward(self, x, *, also):
+            assert self.last.weight is self.first.weight
+            assert self.first.weight.dtype is also.dtype is HALF
+            return self.last(self.norm(self.first(x))) + also
+
+    def program(rank):
+        ddp = DDP(Tied(), mixed_precision=_MixedPrecision(HALF, buffer_dtype=HALF))
+        ddp(tl.randn(8, 4), also=tl.ones(4)).sum().backward()
+        found = {name: str(one.dtype) for name, one in ddp.module.named_buffers()}
+        assert ddp.module.last.weight is ddp.module.first.weight
+        return found, str(ddp.module.first.weight.grad.dtype)
+
+    dtypes = {"norm.running_mean": str(HALF), "norm.running_var": str(HALF)}
+    dtypes["norm.num_batches_tracked"] = str(tl.int64)
+    assert dist.threads.spawn(program, nprocs=2) == [(dtypes, str(tl.float32))] * 2
+
+
+def test_a_rank_that_is_done_shadows_small_gradients():
+    def program(rank):
+        tl.manual_seed(0)
+        ddp = DDP(nn.Linear(2, 1), mixed_precision=_MixedPrecision(HALF))
+        with ddp.join():
+            for i in range(1 + rank):
+                ddp(tl.ones(1, 2) * (1 + 2 * i)).sum().backward()
+        return ddp.module.weight.grad.tolist()
+
+    # 1 at both ranks; then 1 + 3 at the second, and zeros of the first
+    assert dist.threads.spawn(program, nprocs=2)[1] == [[2.0, 2.0]]
+
+
 def test_what_is_not_here_is_refused():
     def program(rank):
         layer = nn.Linear(1, 1)
         with pytest.raises(RuntimeError, match="leave device_ids out"):
             DDP(layer, device_ids=[0])
-        with pytest.raises(NotImplementedError, match="autocast"):
+        with pytest.raises(NotImplementedError, match="leave delay_all_reduce_named_params"):
+            DDP(layer, bucket_cap_mb_list=[1])
+        with pytest.raises(TypeError, match=r"mixed_precision is a object; expected .*_MixedPrec"):
             DDP(layer, mixed_precision=object())
         ddp = DDP(layer, device_ids=["cpu"])
         assert list(ddp.state_dict()) == ["module.weight", "module.bias"]
