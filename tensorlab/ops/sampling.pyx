@@ -13,7 +13,7 @@ from tensorlab._core.dtypes cimport FLOAT64, FLOATING, dtype_object, is_double, 
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops.iterator cimport copy_into, plain_as
 from tensorlab._core.random cimport Generator, generator_or_default
-from tensorlab._core.rejection cimport draw_binomial, draw_gamma, draw_poisson
+from tensorlab._core.rejection cimport draw_binomial, draw_gamma, draw_poisson, fill_gamma
 from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of, result_beside
 
 from tensorlab._core.dtypes import finfo
@@ -153,11 +153,15 @@ def standard_gamma_infer(TensorBase x, generator):
 
 cdef void gamma_row(real* out, const real* alpha, ssize n, Generator source) noexcept:
     """A sample below the smallest normal number is that: its logarithm is finite."""
-    cdef real least = FLT_MIN if real is float else DBL_MIN, number
+    cdef real least = FLT_MIN if real is float else DBL_MIN
     cdef ssize i
+    if real is float:
+        fill_gamma(out, alpha, n, source)
+    else:
+        for i in range(n):
+            out[i] = draw_gamma(alpha[i], source)
     for i in range(n):
-        number = draw_gamma(alpha[i], source)
-        out[i] = least if number < least else number
+        out[i] = least if out[i] < least else out[i]
 
 @STANDARD_GAMMA.kernel
 def standard_gamma_kernel(TensorBase out, TensorBase x, generator):

@@ -50,6 +50,49 @@ def test_poisson_numbers_of_half_types_are_those_of_pytorch(dtype):
     seeded(lambda T: T.poisson(parameters(T, dtype)))
 
 
+def shapes_of_gammas(count, kind):
+    alpha = 10 ** np.random.default_rng(count).uniform(*kind, count)
+    alpha[5::97], alpha[11::89], alpha[60::83] = 0, np.inf, np.nan
+    return alpha.astype(np.float32)
+
+
+@pytest.mark.parametrize("count", [1, 2, 15, 16, 17, 33, 623, 5000])
+@pytest.mark.parametrize("kind", [(-2, 2), (0, 1), (-2, -0.1)])
+@pytest.mark.parametrize("normals", [0, 1])  # one leaves a spare normal number
+def test_many_gammas_are_those_that_come_one_by_one(count, kind, normals):
+    alpha = tensorlab.from_numpy(shapes_of_gammas(count, kind))
+
+    def draw(call):
+        tensorlab.manual_seed(count)
+        tensorlab.randn(normals)
+        return call(), tensorlab.get_rng_state()
+
+    together, state = draw(lambda: tensorlab._standard_gamma(alpha))
+    alone, after = draw(lambda: [tensorlab._standard_gamma(one) for one in alpha])
+    precise, last = draw(lambda: tensorlab._standard_gamma(alpha.double()))
+    same = {"rtol": 0, "atol": 0, "equal_nan": True}
+    tensorlab.testing.assert_close(together, tensorlab.stack(alone), **same)
+    tensorlab.testing.assert_close(
+        together.double(), precise, rtol=2e-4, atol=2e-38, equal_nan=True
+    )
+    assert state.equal(after)
+    assert state.equal(last)
+
+
+@pytest.mark.parametrize("kind", [(-2, 2), (0, 1), (-2, -0.1)])
+def test_many_gammas_are_pytorchs_to_the_bit(kind):
+    torch = require_torch()
+    alpha = shapes_of_gammas(20_000, kind)
+    alpha = alpha[np.isfinite(alpha)]  # for nan PyTorch draws for ever
+    found = []
+    for T in (torch, tensorlab):
+        T.manual_seed(3)
+        numbers = T._standard_gamma(T.from_numpy(alpha)).numpy()
+        found.append((numbers, T.rand(5).numpy(), T.randn(3).numpy()))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_gamma_numbers_of_half_types_are_those_of_float32_rounded(dtype):
     """PyTorch has none."""
