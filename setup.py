@@ -130,7 +130,7 @@ HOT_MODULES = (
     "tensorlab.ops.norms",
     "tensorlab.ops.optim_steps",
     "tensorlab.ops.order_statistics",
-    "tensorlab.ops.padded_planes",
+    "tensorlab.ops.indirect_convolution",
     "tensorlab.ops.panel_convolution",
     "tensorlab.ops.im2col",
     "tensorlab.ops.pointwise",

@@ -16,6 +16,7 @@ from tensorlab.ops.filling cimport zeros_tensor
 from tensorlab.ops.linalg.blas cimport multiply_one
 from tensorlab.ops.linalg.blas_library cimport hold_blas, load_blas, release_blas
 from tensorlab.ops.linalg.product_loops cimport Matrix
+from tensorlab.ops.indirect_convolution cimport is_indirect, run_indirect
 from tensorlab.ops.panel_convolution cimport is_paneled, run_panels
 from tensorlab.ops.im2col cimport (
     BY_INPUT, BY_WEIGHT, FORWARD, Geometry, col2im, column_size, plane_size, im2col
@@ -172,6 +173,8 @@ cdef int run_conv(TensorBase x, TensorBase weight, TensorBase out, Geometry* geo
     cdef TensorBase partial
     if count * work == 0:
         return 0
+    if mode != BY_WEIGHT and is_indirect(geometry, x.dtype_, mode):
+        return run_indirect(x, weight, out, geometry, mode)
     if is_paneled(geometry, x.dtype_, mode):
         return run_panels(x, weight, out, geometry, mode)
     images.dtype, images.mode, images.geometry, images.failed = x.dtype_, mode, geometry, False

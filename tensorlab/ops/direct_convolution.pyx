@@ -1,6 +1,6 @@
 """Convolution with one input channel per group, as in depthwise convolution, by adding shifted planes.
 
-A plane is copied with its padding, by padded_planes.pyx. A row of the output is then a sum of shifted lines of that copy:
+A plane is copied with its padding, by im2col.pyx. A row of the output is then a sum of shifted lines of that copy:
 
     padded rows of 4:  . . . . | . 1 2 . | . 3 4 . | . . . .       the tap in row b and column c of the kernel
     row y of out [j] = sum over taps of weight * padded[4 y + j + 4 b + c]             is the line from 4 b + c on
@@ -18,8 +18,9 @@ from libc.string cimport memset
 
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
-from tensorlab.ops.im2col cimport BY_INPUT, FORWARD, Geometry, plane_size
-from tensorlab.ops.padded_planes cimport Wide, copy_plane, find_tap, is_copy_small, measure
+from tensorlab.ops.im2col cimport (
+    BY_INPUT, FORWARD, Geometry, Wide, copy_plane, find_tap, is_copy_small, measure, plane_size
+)
 
 cdef extern from "shifted_lines.h" nogil:
     enum:

@@ -1,5 +1,5 @@
-"""im2col: what a convolution's kernel sees at each place, as the columns of a matrix."""
-from tensorlab._core.dtypes cimport number
+"""im2col: what a convolution's kernel sees at each place, as the columns of a matrix, or as lines of a padded copy."""
+from tensorlab._core.dtypes cimport number, real
 from tensorlab._core.layout cimport ssize
 
 cdef enum:                      # which of a convolution's three tensors is the result
@@ -19,7 +19,23 @@ cdef struct Geometry:           # of a convolution over three dimensions; fewer 
     ssize[3] padding            # before the first element; what lies behind the last one follows from `out`
     ssize[3] dilation
 
+cdef struct Wide:               # a plane with its padding, dealt out into phases
+    ssize[3] size               # of a phase: depth, rows and columns
+    ssize phase                 # elements of a phase,
+    ssize plane                 # and of all phases
+    ssize reach                 # from the first tap of a phase to its last
+    ssize places                # from the first place of the output to its last
+
 cdef ssize column_size(Geometry* geometry) noexcept nogil
 cdef ssize plane_size(const ssize* sizes) noexcept nogil
+cdef void mirror(Geometry* geometry) noexcept nogil
 cdef void im2col(number* columns, const number* x, Geometry* geometry, ssize first, ssize last) noexcept nogil
 cdef void col2im(number* x, const number* columns, Geometry* geometry, ssize first, ssize last) noexcept nogil
+cdef bint is_copy_small(Geometry* geometry) noexcept nogil
+cdef void measure(Wide* wide, Geometry* geometry) noexcept nogil
+cdef ssize find_tap(Wide* wide, Geometry* geometry, ssize tap, ssize* phase) noexcept nogil
+cdef bint has_padding(Geometry* geometry, Wide* wide) noexcept nogil
+cdef void list_places(ssize* at, Geometry* geometry, Wide* wide, ssize factor) noexcept nogil
+cdef void list_weights(ssize* at, Geometry* geometry, Wide* wide, bint channels_last) noexcept nogil
+cdef void copy_plane(real* line, real* plane, const ssize* sizes, const ssize* stride, const ssize* padding, Wide* wide,
+                     bint is_back) noexcept nogil

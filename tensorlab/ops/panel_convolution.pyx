@@ -5,7 +5,7 @@ the panels are packed at once, and register_tile.h multiplies them. An element o
 
     right[k][j] = source[inner_at[k] + column_at[j]]
 
-where the source is a padded copy of the image, as padded_planes.pyx makes it. Two lists of numbers describe any kernel, stride
+where the source is a padded copy of the image, as im2col.pyx makes it. Two lists of numbers describe any kernel, stride
 and dilation. Columns that are next to each other in the source, a run, are copied as vectors:
 
     places of a panel     0 1 2 3 4 5 6 7         two rows of a small image: the first run has three elements,
@@ -31,8 +31,10 @@ from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops.iterator cimport transpose_tile
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for, thread_count
 from tensorlab._core.tensor cimport TensorBase
-from tensorlab.ops.im2col cimport BY_INPUT, BY_WEIGHT, Geometry, column_size, plane_size
-from tensorlab.ops.padded_planes cimport Wide, copy_plane, find_tap, is_copy_small, measure
+from tensorlab.ops.im2col cimport (
+    BY_INPUT, BY_WEIGHT, Geometry, Wide, column_size, copy_plane, is_copy_small, list_places,
+    list_weights, measure, mirror, plane_size
+)
 
 cdef extern from "register_tile.h" nogil:
     enum:
@@ -98,38 +100,6 @@ cdef inline ssize panel_columns(int dtype) noexcept nogil:
     return tl_columns_32 if dtype == FLOAT32 else tl_columns_64
 
 
-cdef void mirror(Geometry* geometry) noexcept nogil:
-    """The convolution that computes the gradient by the input of one with stride 1."""
-    cdef int d
-    geometry.in_channels, geometry.out_channels = geometry.out_channels, geometry.in_channels
-    for d in range(3):
-        geometry.sizes[d], geometry.out[d] = geometry.out[d], geometry.sizes[d]
-        geometry.padding[d] = geometry.dilation[d] * (geometry.kernel[d] - 1) - geometry.padding[d]
-
-
-cdef void list_places(ssize* at, Plan* plan, ssize factor) noexcept nogil:
-    """Where the places of the output lie in a plane."""
-    cdef ssize z, y, i
-    cdef ssize* out = plan.geometry.out
-    for z in range(out[0]):
-        for y in range(out[1]):
-            for i in range(out[2]):
-                at[0] = factor * ((z * plan.wide.size[1] + y) * plan.wide.size[2] + i)
-                at += 1
-
-
-cdef void list_weights(ssize* at, Plan* plan) noexcept nogil:
-    """What each weight of a filter adds to that."""
-    cdef ssize tap, channel, start, phase, taps = plane_size(plan.geometry.kernel), channels = plan.geometry.in_channels
-    for tap in range(taps):
-        start = find_tap(&plan.wide, &plan.geometry, tap, &phase)
-        for channel in range(channels):
-            if plan.mode == BY_WEIGHT:
-                at[tap * channels + channel] = start * channels + channel
-            else:
-                at[channel * taps + tap] = channel * plan.wide.plane + start
-
-
 cdef void find_runs(Plan* plan, const ssize* column_at, ssize width) noexcept nogil:
     cdef ssize j, count = 0
     for j in range(plan.columns):
@@ -168,11 +138,11 @@ cdef bint prepare(Plan* plan, Geometry* geometry, int dtype, int mode) noexcept 
         free(column_at)
         return False
     if mode == BY_WEIGHT:
-        list_places(plan.inner_at, plan, plan.geometry.in_channels)
-        list_weights(column_at, plan)
+        list_places(plan.inner_at, &plan.geometry, &plan.wide, plan.geometry.in_channels)
+        list_weights(column_at, &plan.geometry, &plan.wide, True)
     else:
-        list_weights(plan.inner_at, plan)
-        list_places(column_at, plan, 1)
+        list_weights(plan.inner_at, &plan.geometry, &plan.wide, False)
+        list_places(column_at, &plan.geometry, &plan.wide, 1)
     find_runs(plan, column_at, width)
     free(column_at)
     return True

@@ -1,4 +1,4 @@
-"""Convolution in panels packed from the image, against the definition in float64.
+"""Convolution in panels packed from the image, and straight from it, against the definition in float64.
 
 Most tensors hold small whole numbers: all sums are exact then, and results must be equal.
 """
@@ -41,6 +41,29 @@ CASES = {  # input, out_channels, kernel, stride, padding, dilation, groups
     "signal": ((2, 6, 50), 8, (5,), 2, 3, 2, 1),
     "volume": ((2, 4, 5, 4, 6), 8, (2, 3, 2), (1, 2, 1), (1, 0, 2), (2, 1, 1), 1),
     "gaps much larger than the image": ((1, 4, 3, 3), 4, (3, 3), 1, 1000, 1000, 1),
+    # many filters and many weights: straight from the image
+    "a vector of filters": ((2, 16, 5, 6), 16, (3, 3), 1, 1, 1, 1),
+    "a vector of filters and one": ((2, 17, 9, 7), 17, (3, 3), 1, 1, 1, 1),
+    "several panels of filters": ((1, 16, 6, 5), 115, (3, 3), 1, 1, 1, 1),
+    "many filters of many steps": ((2, 67, 5, 4), 20, (3, 3), 1, 1, 1, 1),
+    "many filters in groups": ((2, 32, 6, 7), 40, (3, 3), 1, 1, 1, 2),
+    "many filters without padding": ((2, 20, 6, 7), 33, (3, 3), 1, 0, 1, 1),
+    "many filters with a stride": ((2, 16, 9, 10), 20, (3, 3), 2, 1, 1, 1),
+    "many filters, strides and dilations": ((2, 24, 14, 15), 24, (3, 2), (2, 3), (3, 1), (2, 3), 1),
+    "many filters of one element": ((3, 130, 5, 6), 140, (1, 1), 1, 0, 1, 1),
+    "many filters of one element with padding": ((3, 130, 5, 6), 24, (1, 1), 1, (1, 2), 1, 1),
+    "many filters of one element with stride": ((3, 130, 5, 6), 24, (1, 1), 2, 0, 1, 1),
+    "one pixel and many filters": ((3, 20, 1, 1), 24, (3, 3), 1, 1, 1, 1),
+    "signals and many filters": ((2, 30, 50), 20, (5,), 2, 3, 2, 1),
+    "volumes and many filters": (
+        (2, 16, 5, 4, 6),
+        20,
+        (2, 3, 2),
+        (1, 2, 1),
+        (1, 0, 2),
+        (2, 1, 1),
+        1,
+    ),
 }
 
 
@@ -143,9 +166,10 @@ def test_output_and_gradients_are_what_the_definition_says(name, dtype):
         np.testing.assert_array_equal(mine, right)
 
 
-@pytest.mark.parametrize("shape", [(1, 4, 33, 31), (2, 8, 33, 31), (5, 8, 23, 21)])
-def test_threads_share_images_and_rows(shape, threads):
-    case = (shape, 37, (3, 3), 1, 1, 1, 1)
+@pytest.mark.parametrize("filters", [37, 110])
+@pytest.mark.parametrize("shape", [(1, 4, 33, 31), (2, 8, 33, 31), (5, 8, 23, 21), (1, 25, 21, 9)])
+def test_threads_share_images_and_filters(shape, filters, threads):
+    case = (shape, filters, (3, 3), 1, 1, 1, 1)
     numbers = numbers_for(case, whole_numbers())
     ours = results(*numbers, "float32", **settings_of(case))
     for mine, right in zip(ours, definition(*numbers, *case[3:]), strict=True):
@@ -160,8 +184,11 @@ def test_groups_are_shared_by_threads(threads):
         np.testing.assert_array_equal(mine, right)
 
 
-def test_output_and_image_gradient_do_not_depend_on_the_number_of_threads():
-    case = ((3, 19, 23, 21), 21, (3, 3), 1, 1, 1, 1)
+@pytest.mark.parametrize(
+    "shape, filters", [((3, 9, 23, 21), 6), ((3, 19, 23, 21), 21), ((1, 40, 9, 9), 120)]
+)
+def test_output_and_image_gradient_do_not_depend_on_the_number_of_threads(shape, filters):
+    case = (shape, filters, (3, 3), 1, 1, 1, 1)
     numbers = numbers_for(case, normal_numbers())
     before = tensorlab.get_num_threads()
     found = []
@@ -184,9 +211,10 @@ def test_rounding_errors_are_those_of_a_sum(dtype, error):
         assert abs(mine - right).max() < error * abs(right).max()
 
 
+@pytest.mark.parametrize("channels", [4, 18])
 @pytest.mark.parametrize("stride", [1, 2])
-def test_an_infinity_reaches_only_those_who_see_it(stride):
-    case = ((2, 4, 7, 9), 6, (3, 3), stride, 1, 1, 1)
+def test_an_infinity_reaches_only_those_who_see_it(stride, channels):
+    case = ((2, channels, 7, 9), channels + 2, (3, 3), stride, 1, 1, 1)
     x, weight, grad = numbers_for(case, whole_numbers())
     weight[weight == 0] = 1
     grad[grad == 0] = 1

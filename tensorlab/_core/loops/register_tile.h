@@ -36,6 +36,22 @@ enum { TL_HAS_FAST_TILE = 0 }; /* BLAS finds out what the processor can do, whic
 #endif
 enum { TL_TILE_VECTORS = 3, tl_columns_32 = TL_TILE_VECTORS * tl_lanes_32, tl_columns_64 = TL_TILE_VECTORS * tl_lanes_64 };
 
+/* The six shapes that TL_MULTIPLY is compiled for. */
+#define TL_EACH_SIZE(vectors, is_half)           \
+    if (is_half) {                               \
+        if (vectors == 1)                        \
+            TL_MULTIPLY(TL_TILE_ROWS / 2, 1);    \
+        else if (vectors == 2)                   \
+            TL_MULTIPLY(TL_TILE_ROWS / 2, 2);    \
+        else                                     \
+            TL_MULTIPLY(TL_TILE_ROWS / 2, 3);    \
+    } else if (vectors == 1)                     \
+        TL_MULTIPLY(TL_TILE_ROWS, 1);            \
+    else if (vectors == 2)                       \
+        TL_MULTIPLY(TL_TILE_ROWS, 2);            \
+    else                                         \
+        TL_MULTIPLY(TL_TILE_ROWS, 3);
+
 #define TL_REAL float
 #define TL_BITS 32
 #include "register_tile.h"
@@ -55,11 +71,14 @@ enum { TL_TILE_VECTORS = 3, tl_columns_32 = TL_TILE_VECTORS * tl_lanes_32, tl_co
 #define multiply_vectors TL_JOIN(tl_multiply_vectors_, TL_BITS)
 #define copy_part TL_JOIN(tl_copy_part_, TL_BITS)
 #define multiply_tile TL_JOIN(tl_multiply_tile_, TL_BITS)
+#define multiply_scattered TL_JOIN(tl_multiply_scattered_, TL_BITS)
 
 /* As many rows and vectors as are asked for: constants wherever this is called, so that the loops
-   over them vanish. What lies in `out` is not read if `keep` is 0. */
-TL_FUSED static inline void multiply_vectors(TL_REAL *out, ptrdiff_t out_stride, const TL_REAL *left,
+   over them vanish. Numbers of the left matrix are a step from each other, or, if there is a list
+   `at`, where that says for each k. What lies in `out` is not read if `keep` is 0. */
+TL_FUSED static TL_ALWAYS_INLINE void multiply_vectors(TL_REAL *out, ptrdiff_t out_stride, const TL_REAL *left,
                                              ptrdiff_t left_row, ptrdiff_t left_step,
+                                             const TL_REAL *const *left_rows, const ptrdiff_t *at,
                                              const TL_REAL *right, ptrdiff_t right_stride, ptrdiff_t n,
                                              TL_REAL alpha, TL_REAL keep, const int rows, const int vectors) {
     vector sum[TL_TILE_ROWS][TL_TILE_VECTORS] = {0}, line[TL_TILE_VECTORS];
@@ -68,7 +87,8 @@ TL_FUSED static inline void multiply_vectors(TL_REAL *out, ptrdiff_t out_stride,
             line[v] = *(const vector *)(right + k * right_stride + v * LANES);
         for (int r = 0; r < rows; r++)
             for (int v = 0; v < vectors; v++)
-                sum[r][v] += left[r * left_row + k * left_step] * line[v];
+                sum[r][v] += line[v] * (at ? left_rows[r][at[k]]
+                                           : left[r * left_row + k * left_step]);
     }
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++) {
@@ -101,12 +121,24 @@ TL_FUSED static void multiply_tile(TL_REAL *out, ptrdiff_t out_stride, ptrdiff_t
         if (keep != 0) copy_part(part, COLUMNS, out, out_stride, rows, columns);
     }
 #define TL_MULTIPLY(ROWS, VECTORS)                                                                         \
-    multiply_vectors(to, stride, left, left_row, left_step, right, right_stride, n, alpha, keep, ROWS, VECTORS)
-    if (vectors == 1) is_half ? TL_MULTIPLY(TL_TILE_ROWS / 2, 1) : TL_MULTIPLY(TL_TILE_ROWS, 1);
-    else if (vectors == 2) is_half ? TL_MULTIPLY(TL_TILE_ROWS / 2, 2) : TL_MULTIPLY(TL_TILE_ROWS, 2);
-    else is_half ? TL_MULTIPLY(TL_TILE_ROWS / 2, 3) : TL_MULTIPLY(TL_TILE_ROWS, 3);
+    multiply_vectors(to, stride, left, left_row, left_step, NULL, NULL, right, right_stride, n, alpha, keep, ROWS, VECTORS)
+    TL_EACH_SIZE(vectors, is_half)
 #undef TL_MULTIPLY
     if (to == part) copy_part(out, out_stride, part, COLUMNS, rows, columns);
+}
+
+/* A whole tile, in memory of its own: rows of the left matrix begin at pointers and continue as a list
+   says. So many products are summed `step` at a time, which rounds less than one long sum. */
+TL_FUSED static void multiply_scattered(TL_REAL *out, ptrdiff_t rows, ptrdiff_t vectors,
+                                        const TL_REAL *const *left, const ptrdiff_t *at,
+                                        const TL_REAL *right, ptrdiff_t n, ptrdiff_t step) {
+    const int is_half = rows <= TL_TILE_ROWS / 2;
+#define TL_MULTIPLY(ROWS, VECTORS)                                                                  \
+    for (ptrdiff_t k = 0; k < n; k += step)                                                         \
+    multiply_vectors(out, COLUMNS, NULL, 0, 0, left, at + k, right + k * (VECTORS * LANES),         \
+                     VECTORS * LANES, n - k < step ? n - k : step, 1, k > 0, ROWS, VECTORS)
+    TL_EACH_SIZE(vectors, is_half)
+#undef TL_MULTIPLY
 }
 
 #undef vector
@@ -114,5 +146,6 @@ TL_FUSED static void multiply_tile(TL_REAL *out, ptrdiff_t out_stride, ptrdiff_t
 #undef COLUMNS
 #undef multiply_vectors
 #undef copy_part
+#undef multiply_scattered
 #undef multiply_tile
 #endif

@@ -24,8 +24,10 @@ typedef double tl_vector_64;
 #endif
 
 #if defined(__GNUC__)
+#define TL_ALWAYS_INLINE inline __attribute__((always_inline))
 #define TL_PREFETCH(address) __builtin_prefetch(address) /* also where nothing is mapped: it does no harm */
 #else
+#define TL_ALWAYS_INLINE inline
 #define TL_PREFETCH(address) ((void)0)
 #endif
 

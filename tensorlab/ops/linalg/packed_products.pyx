@@ -1,8 +1,9 @@
 """Products of matrices of floats, out = alpha * a @ b + beta * out, by the tile of register_tile.h.
 
-The tile reads b in panels, strips of up to three vectors of columns, a line after the other. Panels as equal as possible
-cover the columns: of eight vectors three, three and two. STEP lines of as many panels as the L2 cache holds are packed at a
-time. Then the rows of a pass by, and each tile of them meets all these panels while it lies in the L1 cache.
+The tile reads b in panels, strips of up to three vectors of columns, a line after the other. Panels as equal as
+possible cover the columns: of eight vectors three, three and two. STEP lines of as many panels as the L2 cache holds
+are packed at a time. Then the rows of a pass by, and each tile of them meets all these panels while it lies in the L1
+cache.
 
                    k        |---|---|--|
                    |        |   |   |  |    STEP lines of b, in panels
@@ -13,12 +14,12 @@ time. Then the rows of a pass by, and each tile of them meets all these panels w
           |           |     |   |   |  |
           |-----------|     |---|---|--|
 
-b is packed as it lies, by copying lines or by transposing them, so a transposed or strided matrix needs no copy of its own;
-for few rows the tile reads lines of b where they are. So it does with rows of a whose numbers are next to each other; others
-are packed, as many at a time as fill lines of the cache.
+b is packed as it lies, by copying lines or by transposing them, so a transposed or strided matrix needs no copy of
+its own; for few rows the tile reads lines of b where they are. So it does with rows of a whose numbers are next to
+each other; others are packed, as many at a time as fill lines of the cache.
 
-The sum of an element is the same in any tile: STEP products at a time, in the order of k. So equal rows of a give equal rows,
-and a part of a product has the bits that it has in the whole one, however many threads share it.
+The sum of an element is the same in any tile: STEP products at a time, in the order of k. So equal rows of a give
+equal rows, and a part of a product has the bits that it has in the whole one, however many threads share it.
 
 The idea is that of Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication".
 docs/decisions/0074-packed-products.md has what was measured.

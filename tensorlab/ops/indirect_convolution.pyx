@@ -1,0 +1,235 @@
+"""Convolution as a product of matrices whose left one is the image itself.
+
+im2col.pyx writes a matrix of patches. Here nothing is written: the tile of register_tile.h takes one number at a time
+from the left matrix, so it can take it from anywhere. An element of the matrix of patches is
+
+    left[place][k] = source[place_at[place] + inner_at[k]]
+
+where the source is a copy of the image with its padding, as im2col.pyx makes it, or the image if it has none. Two
+lists of numbers describe any kernel, stride and dilation; a tile gets the first as pointers. The right matrix holds
+the weights, in panels whose columns are filters. They are packed once and then read again and again:
+
+            k: weights of a filter             filters
+                                           |---|---|--|
+        o-->  o     o  o   o               |   |   |  |        places x filters; the output is
+         o-->  o     o  o   o              |   |   |  |        the transpose of that
+          o-->  o     o  o   o             |---|---|--|
+
+Tiles are turned over when they are added to the output. With a stride of 1 the gradient by the input is itself a
+convolution: of the gradient with the mirrored kernel.
+
+Source: M. Dukhan, "The indirect convolution algorithm", 2019; there the list has a pointer for each place and weight.
+"""
+from libc.stdint cimport int32_t
+from libc.stdlib cimport calloc, free, malloc
+
+from tensorlab._core.dtypes cimport FLOAT32, item_size, real
+from tensorlab._core.layout cimport ssize
+from tensorlab._core.loops.parallel cimport grain_of, parallel_for, thread_count
+from tensorlab._core.tensor cimport TensorBase
+from tensorlab.ops.im2col cimport (
+    BY_INPUT, Geometry, Wide, column_size, copy_plane, has_padding, list_places, list_weights,
+    measure, mirror, plane_size
+)
+from tensorlab.ops.linalg.packed_products cimport pack
+from tensorlab.ops.panel_convolution cimport is_paneled
+
+cdef extern from "register_tile.h" nogil:
+    enum:
+        TL_TILE_ROWS
+        TL_TILE_VECTORS
+        TL_VECTOR_BYTES
+        tl_columns_32
+        tl_columns_64
+    void TL_PREFETCH(const void* address)
+    void tl_multiply_scattered_32(float* out, ssize rows, ssize vectors, const float** left, const ssize* at,
+                                  const float* right, ssize n, ssize step)
+    void tl_multiply_scattered_64(double* out, ssize rows, ssize vectors, const double** left, const ssize* at,
+                                  const double* right, ssize n, ssize step)
+
+cdef extern from "transpose.h" nogil:
+    void tl_transpose_4(int32_t* out, ssize out_stride, const int32_t* x, ssize x_stride)
+
+cdef enum:
+    STEP = 256                  # most products that are summed before the sum goes to the tile
+    LEAST_INNER = 128           # with fewer products in a sum, turning tiles over takes too much of the time
+    TILE = 1024                 # elements of a tile, at most
+    GRAIN = 65536               # multiplications that make a thread worth starting
+
+cdef struct Plan:               # of the products, one for each image and group
+    Geometry geometry           # BY_INPUT: of the convolution that computes it
+    int mode
+    int dtype
+    Wide wide
+    ssize images                # and groups
+    ssize filters               # of a group,
+    ssize vectors               # of them,
+    ssize panels                # and panels of these
+    ssize inner
+    ssize step                  # of the inner size, which are summed at a time
+    ssize places
+    ssize panel_parts           # if there are fewer images than threads, each product is split into so many parts
+    ssize* inner_at
+    ssize* place_at
+    char* source                # images,
+    char* right                 # the weights, packed,
+    char* out                   # and the results
+    bint failed                 # for want of memory
+
+
+cdef bint is_indirect(Geometry* geometry, int dtype, int mode) noexcept nogil:
+    """Can a convolution be done so, and is it worth it? Filters should fill at least half of a vector."""
+    cdef ssize filters = geometry.out_channels, channels = geometry.in_channels
+    if mode == BY_INPUT:
+        filters, channels = channels, filters
+    return (is_paneled(geometry, dtype, mode) and filters * item_size[dtype] >= TL_VECTOR_BYTES // 2
+            and channels * plane_size(geometry.kernel) >= LEAST_INNER)
+
+
+cdef bint prepare(Plan* plan, Geometry* geometry, int dtype, int mode) noexcept nogil:
+    """Fill in all but tensors; False if there is no memory."""
+    cdef ssize lanes = TL_VECTOR_BYTES // item_size[dtype], threads, steps
+    plan.geometry, plan.mode, plan.dtype, plan.failed = geometry[0], mode, dtype, False
+    if mode == BY_INPUT:
+        mirror(&plan.geometry)
+    measure(&plan.wide, &plan.geometry)
+    plan.images = geometry.batch * geometry.groups
+    plan.filters = plan.geometry.out_channels
+    plan.vectors = (plan.filters + lanes - 1) // lanes
+    plan.panels = (plan.vectors + TL_TILE_VECTORS - 1) // TL_TILE_VECTORS
+    plan.inner, plan.places = column_size(&plan.geometry), plane_size(plan.geometry.out)
+    steps = (plan.inner + STEP - 1) // STEP
+    plan.step = (plan.inner + steps - 1) // steps
+    threads = thread_count(plan.images * plan.filters * plan.inner * plan.places, GRAIN)
+    plan.panel_parts = min((threads + plan.images - 1) // plan.images, plan.panels)
+    plan.inner_at = <ssize*>malloc(plan.inner * sizeof(ssize))
+    plan.place_at = <ssize*>malloc(plan.places * sizeof(ssize))
+    plan.right = <char*>malloc(geometry.groups * plan.vectors * lanes * plan.inner * item_size[dtype])
+    if plan.inner_at == NULL or plan.place_at == NULL or plan.right == NULL:
+        return False
+    list_weights(plan.inner_at, &plan.geometry, &plan.wide, False)
+    list_places(plan.place_at, &plan.geometry, &plan.wide, 1)
+    return True
+
+
+# ---------------------------------------------------------------- weights
+cdef inline ssize first_filter(Plan* plan, ssize panel) noexcept nogil:
+    """Panels are as equal as possible: of eight vectors three, three and two."""
+    return plan.vectors * panel // plan.panels * (TL_VECTOR_BYTES // item_size[plan.dtype])
+
+
+cdef void pack_weights(real* right, const real* weight, Plan* plan) noexcept nogil:
+    """Of all groups. A mirrored filter has its weights in reverse order, and takes some of each of the filters."""
+    cdef ssize taps = plane_size(plan.geometry.kernel), _group, panel, piece, pieces = 1, n = plan.inner, width, first
+    cdef ssize stride = plan.inner, piece_stride = 0, step = 1, start = 0
+    if plan.mode == BY_INPUT:
+        pieces, n = plan.geometry.in_channels, taps
+        stride, piece_stride, step, start = taps, plan.filters * taps, -1, taps - 1
+    for _group in range(plan.geometry.groups):
+        for panel in range(plan.panels):
+            first = first_filter(plan, panel)
+            width = first_filter(plan, panel + 1) - first
+            for piece in range(pieces):
+                pack(right, width, weight + first * stride + piece * piece_stride + start, step, stride, n,
+                     min(width, plan.filters - first))
+                right += width * n
+        weight += plan.filters * plan.inner
+
+
+# ---------------------------------------------------------------- one image and group
+cdef void add_turned(real* out, ssize out_stride, const real* tile, ssize rows, ssize filters) noexcept nogil:
+    """out[filter, row] += tile[row, filter]."""
+    cdef ssize width = tl_columns_32 if real is float else tl_columns_64, filter = 0, i, r
+    cdef real[64] block
+    if real is float:
+        while rows == 8 and filter + 8 <= filters:
+            tl_transpose_4(<int32_t*>block, 8, <const int32_t*>tile + filter, width)
+            for i in range(8):
+                for r in range(8):
+                    out[(filter + i) * out_stride + r] += block[i * 8 + r]
+            filter += 8
+    for i in range(filter, filters):
+        for r in range(rows):
+            out[i * out_stride + r] += tile[r * width + i]
+
+
+cdef void multiply_image(real* out, const real* source, const real* right, Plan* plan, ssize begin,
+                         ssize end) noexcept nogil:
+    """The filters of the panels `begin` to `end` at all places."""
+    cdef real[TILE] tile
+    cdef const real* rows_at[TL_TILE_ROWS]
+    cdef ssize panel, first, width, filters, place, rows, r, lanes = TL_VECTOR_BYTES // <ssize>sizeof(real)
+    for panel in range(begin, end):
+        first = first_filter(plan, panel)
+        width = first_filter(plan, panel + 1) - first
+        filters = min(width, plan.filters - first)
+        place = 0
+        while place < plan.places:
+            rows = min(<ssize>TL_TILE_ROWS, plan.places - place)
+            for r in range(TL_TILE_ROWS):
+                rows_at[r] = source + plan.place_at[min(place + r, plan.places - 1)]
+            for r in range(filters):
+                TL_PREFETCH(out + (first + r) * plan.places + place)
+            if real is float:
+                tl_multiply_scattered_32(tile, rows, width // lanes, rows_at, plan.inner_at, right + first * plan.inner,
+                                         plan.inner, plan.step)
+            else:
+                tl_multiply_scattered_64(tile, rows, width // lanes, rows_at, plan.inner_at, right + first * plan.inner,
+                                         plan.inner, plan.step)
+            add_turned(out + first * plan.places + place, plan.places, tile, rows, filters)
+            place += TL_TILE_ROWS
+
+
+# ---------------------------------------------------------------- all images
+cdef void run_parts(real* source, real* right, real* out, Plan* plan, ssize begin, ssize end) noexcept nogil:
+    """Parts `begin` to `end`, each an image and some panels."""
+    cdef Geometry* geometry = &plan.geometry
+    cdef ssize channels = geometry.in_channels, size = plane_size(geometry.sizes), part, channel, i, image
+    cdef ssize right_size = plan.vectors * (TL_VECTOR_BYTES // <ssize>sizeof(real)) * plan.inner
+    cdef bint is_copied = has_padding(geometry, &plan.wide)
+    cdef real* planes = NULL
+    cdef real* copy = <real*>calloc(channels * plan.wide.plane if is_copied else 1, sizeof(real))
+    if copy == NULL:
+        plan.failed = True
+        return
+    for part in range(begin, end):
+        i, image = part % plan.panel_parts, part // plan.panel_parts
+        planes = source + image * channels * size
+        if is_copied:
+            for channel in range(channels):
+                copy_plane(copy + channel * plan.wide.plane, planes + channel * size, geometry.sizes, geometry.stride,
+                           geometry.padding, &plan.wide, False)
+            planes = copy
+        multiply_image(out + image * plan.filters * plan.places, planes, right + image % geometry.groups * right_size,
+                       plan, plan.panels * i // plan.panel_parts, plan.panels * (i + 1) // plan.panel_parts)
+    free(copy)
+
+
+cdef void run_range(void* context, ssize begin, ssize end) noexcept nogil:
+    cdef Plan* plan = <Plan*>context
+    if plan.dtype == FLOAT32:
+        run_parts(<float*>plan.source, <float*>plan.right, <float*>plan.out, plan, begin, end)
+    else:
+        run_parts(<double*>plan.source, <double*>plan.right, <double*>plan.out, plan, begin, end)
+
+
+cdef int run_indirect(TensorBase x, TensorBase weight, TensorBase out, Geometry* geometry, int mode) except -1:
+    """All three tensors contiguous, of floats, and none empty; the result holds what is to be added to."""
+    cdef Plan plan
+    cdef bint good
+    plan.source, plan.out = (out.data_, x.data_) if mode == BY_INPUT else (x.data_, out.data_)
+    with nogil:
+        good = prepare(&plan, geometry, x.dtype_, mode)
+        if good:
+            if plan.dtype == FLOAT32:
+                pack_weights(<float*>plan.right, <float*>weight.data_, &plan)
+            else:
+                pack_weights(<double*>plan.right, <double*>weight.data_, &plan)
+            parallel_for(run_range, &plan, plan.images * plan.panel_parts,
+                         grain_of(GRAIN, plan.filters * plan.inner * plan.places // plan.panel_parts))
+        free(plan.inner_at)
+        free(plan.place_at)
+        free(plan.right)
+    if not good or plan.failed:
+        raise MemoryError("conv: no memory for the panels")
+    return 0
