@@ -56,7 +56,8 @@ cdef enum:
     CHUNK = 12                  # and panels of so many lines: half a megabyte with AVX-512
     GROUP = 16                  # rows that are packed at a time: a line of the cache, of float32
     AHEAD = 16                  # lines from the one that is copied to the one that is fetched
-    FEW_ROWS = 32               # do not pay for packing b
+    FEW_ROWS = 32               # do not pay for packing b,
+    IN_CACHE = 1 << 13          # nor do matrices that lie in the L1 cache: so many numbers
     LEAST_ROWS = 4              # with fewer, too much of a tile is wasted
 
 
@@ -128,8 +129,8 @@ cdef void multiply_chunk(real* out, const real* a, Matrix* to, Matrix* left, Pan
     cdef Panel* panel
     while i < to.rows:
         rows = min(<ssize>GROUP, to.rows - i)
-        rows_at, row_stride, step = a + i * left.row_stride, left.row_stride, 1
-        if left.column_stride != 1 or rows % (TL_TILE_ROWS // 2) != 0:
+        rows_at, row_stride, step = a + i * left.row_stride, left.row_stride, left.column_stride
+        if rows % (TL_TILE_ROWS // 2) != 0 or (step != 1 and (row_stride != 1 or step * left.columns > IN_CACHE)):
             pack(packed, GROUP, rows_at, left.column_stride, left.row_stride, n, rows)
             rows_at, row_stride, step = packed, 1, GROUP
         r = 0
@@ -173,7 +174,7 @@ cdef bint packed_product(real* out, real* a, real* b, Matrix* to, Matrix* left, 
     cdef ssize steps = (inner + STEP - 1) // STEP, step = (inner + steps - 1) // steps
     cdef ssize count = (to.columns + width - 1) // width, chunks = (count + CHUNK - 1) // CHUNK
     cdef ssize chunk = (count + chunks - 1) // chunks, begin = 0, end, k, n
-    cdef bint is_direct = to.rows <= FEW_ROWS and right.column_stride == 1
+    cdef bint is_direct = right.column_stride == 1 and (to.rows <= FEW_ROWS or right.rows * right.columns <= IN_CACHE)
     cdef Panel[CHUNK] panels
     cdef real* packed_rows
     cdef real* packed
