@@ -138,9 +138,9 @@ cdef void multiply_chunk(real* out, const real* a, Matrix* to, Matrix* left, Pan
             height = min(<ssize>TL_TILE_ROWS, rows - r)
             for p in range(count):
                 panel = panels + p
-                multiply_tile(out + (i + r) * to.row_stride + panel.first, to.row_stride, height, panel.columns,
-                              rows_at + r * row_stride, row_stride, step, <real*>panel.lines, panel.stride, n,
-                              alpha, keep)
+                multiply_tile(out + (i + r) * to.row_stride + panel.first, to.row_stride,
+                              height, panel.columns, rows_at + r * row_stride, row_stride, step,
+                              <real*>panel.lines, panel.stride, n, alpha, keep)
             r += TL_TILE_ROWS
         i += GROUP
 
