@@ -173,7 +173,7 @@ cdef int run_conv(TensorBase x, TensorBase weight, TensorBase out, Geometry* geo
     cdef TensorBase partial
     if count * work == 0:
         return 0
-    if mode != BY_WEIGHT and is_indirect(geometry, x.dtype_, mode):
+    if is_indirect(geometry, x.dtype_, mode):
         return run_indirect(x, weight, out, geometry, mode)
     if is_paneled(geometry, x.dtype_, mode):
         return run_panels(x, weight, out, geometry, mode)

@@ -41,7 +41,13 @@ CASES = {  # input, out_channels, kernel, stride, padding, dilation, groups
     "signal": ((2, 6, 50), 8, (5,), 2, 3, 2, 1),
     "volume": ((2, 4, 5, 4, 6), 8, (2, 3, 2), (1, 2, 1), (1, 0, 2), (2, 1, 1), 1),
     "gaps much larger than the image": ((1, 4, 3, 3), 4, (3, 3), 1, 1000, 1000, 1),
-    # many filters and many weights: straight from the image
+    # many filters, and many weights or many places: straight from the image
+    "many places": ((2, 5, 13, 12), 20, (3, 3), 1, 1, 1, 1),
+    "many places in steps": ((2, 3, 19, 17), 17, (3, 3), 1, 1, 1, 1),
+    "many places in groups with a stride": ((2, 8, 26, 25), 36, (3, 3), 2, 1, 1, 2),
+    "many places and weights": ((3, 16, 13, 12), 65, (3, 3), 1, 1, 1, 1),
+    "many places of one element": ((2, 19, 12, 13), 17, (1, 1), 1, 0, 1, 1),
+    "many places, strides and dilations": ((2, 4, 34, 55), 24, (3, 2), (2, 3), (3, 1), (2, 3), 1),
     "a vector of filters": ((2, 16, 5, 6), 16, (3, 3), 1, 1, 1, 1),
     "a vector of filters and one": ((2, 17, 9, 7), 17, (3, 3), 1, 1, 1, 1),
     "several panels of filters": ((1, 16, 6, 5), 115, (3, 3), 1, 1, 1, 1),
