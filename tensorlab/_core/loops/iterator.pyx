@@ -267,7 +267,7 @@ cdef void run_rows(TensorIterator* iter, void* loop, Plane* plane, char** base, 
         rest_bytes[k] = plane.row_strides[k] * size - (columns - 1) // piece * piece_bytes[k] if plane.strides[k] != 0 else 0
     if plane.is_copy and piece == columns and count == 0:       # rows of 64 numbers feel the calls that are saved here
         for _i in range(rows):
-            memmove(at[0] + _i * rest_bytes[0], at[1] + _i * rest_bytes[1], columns * size)
+            memmove(at[0] + _i * rest_bytes[0], at[1] + _i * rest_bytes[1], piece_bytes[0])
         return
     for _i in range(rows):
         for j in range(count):
