@@ -16,7 +16,7 @@ from tensorlab._core.layout cimport is_dense
 from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.state.devices cimport device_name
 from tensorlab._core.state.modes cimport call_with_overrides, thread_state
-from tensorlab._core.tensor cimport TensorBase, place_of
+from tensorlab._core.tensor cimport FOREIGN, TensorBase, place_of
 
 
 from tensorlab._core.device import strided
@@ -159,6 +159,8 @@ cdef bint has_other_layout(TensorBase x) except -1:
 cdef object copy_in_layout(TensorBase grad, TensorBase variable):
     if has_other_layout(grad) or has_other_layout(variable):
         return grad.clone()
+    if grad.keys & FOREIGN and keeps_layout(grad, variable):
+        return grad.clone()             # a class may place a copy elsewhere than memory that is written later
     if not is_dense(variable.ndim_, variable.sizes, variable.strides):
         return grad.clone(memory_format="contiguous")
     return grad.new_empty_strided(variable.shape, variable.stride()).copy_(grad)

@@ -105,3 +105,27 @@ def test_ranks_that_do_different_things_hear_of_it():
         dist.threads.spawn(half_a_step, nprocs=2, timeout=5)
     with pytest.raises(failed, match="don't agree on call"):
         dist.threads.spawn(another_part, nprocs=2, timeout=5)
+
+
+def test_hooks_may_keep_gradients():
+    """Then `.grad` is a copy, of this rank's part as well."""
+
+    def run(rank):
+        model, x, loss_of = networks.mlp_case()
+        plans.shard(model)
+        kept = {}
+        for name, p in model.named_parameters():
+            p.register_hook(lambda grad, name=name: kept.update({name: grad}))
+        loss_of(model(x), x).backward()
+        for name, p in model.named_parameters():
+            grad = kept[name]
+            assert p.grad is not grad
+            assert p.grad.placements == p.placements
+            assert torch.equal(p.grad.to_local(), grad.to_local())
+        return gradients(model)
+
+    plain, x, loss_of = networks.mlp_case()
+    loss_of(plain(x), x).backward()
+    for found in dist.threads.spawn(run, nprocs=2, timeout=30):
+        for name, grad in gradients(plain).items():
+            torch.testing.assert_close(found[name], grad)
