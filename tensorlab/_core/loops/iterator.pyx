@@ -20,9 +20,7 @@ from libc.string cimport memcpy, memmove, memset
 from tensorlab._core.dtypes cimport MAX_ITEMSIZE, item_size, kernel_dtype, two_words, word
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops.conversion cimport check_convertible, convert
-from tensorlab._core.loops.loop_nest cimport (
-    IndexCounter, coalesce, count_along, next_index, start_counter
-)
+from tensorlab._core.loops.loop_nest cimport IndexCounter, coalesce, count_along, next_index, start_counter
 from tensorlab._core.loops.parallel cimport share_work
 from tensorlab._core.state.devices cimport ON_CPU
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of, staged, tensor_on, unstage
@@ -89,8 +87,9 @@ cdef void gather_row(char* buffer, Operand* operand, char* data, ssize stride, s
 
 cdef void transpose_tile(word* buffer, const word* data, ssize stride, ssize m, ssize n) noexcept nogil:
     """buffer[i, j] = data[j, i], in blocks that fit in registers; what is left over number by number."""
-    cdef ssize i = 0, j, side = 8 if word is int32_t else 4 if word is int64_t else 1 << 30     # other sizes have no blocks
+    cdef ssize i, j, side = 8 if word is int32_t else 4 if word is int64_t else 1 << 30     # other sizes have no blocks
     cdef ssize m_whole = m - m % side, n_whole = n - n % side
+    i = 0
     while i < m_whole:
         j = 0
         while j < n_whole:
@@ -217,7 +216,8 @@ cdef void run_tile(TensorIterator* iter, void* loop, Plane* plane, char** data, 
             for k in range(iter.operands):
                 rows[k] = <char*>rows[k] + row_bytes[k]
     if result_is_buffered:
-        scatter(plane.buffers[0], &iter.operand[0], data[0], plane.row_strides[0], plane.strides[0], m, n)
+        scatter(plane.buffers[0], &iter.operand[0], data[0], plane.row_strides[0],
+                plane.strides[0], m, n)
 
 
 cdef void run_block(TensorIterator* iter, void* loop, Plane* plane, char** base, ssize first_row, ssize last_row,
