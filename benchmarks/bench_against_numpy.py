@@ -1,4 +1,4 @@
-"""Are numbers that fit in the caches computed as fast as by NumPy?
+"""Are numbers computed as fast as by NumPy, from a hundred to a million?
 
     python benchmarks/bench_against_numpy.py [NAME ...]
 
@@ -15,7 +15,7 @@ from comparing import best_seconds, loop_of
 
 import tensorlab
 
-SIZES = (1_000, 10_000, 100_000)
+SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
 POINTWISE = ("exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tanh")
 STATEMENTS = {  # name: (tensorlab, NumPy)
     **{name: (f"T.{name}(x)", f"T.{name}(x)") for name in POINTWISE},

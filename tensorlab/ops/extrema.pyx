@@ -17,7 +17,9 @@ from tensorlab._core.graph.graph cimport dim_of, ndim_of
 from tensorlab._core.layout cimport plain_ints, shape_text, ssize, wrap_dim
 from tensorlab._core.loops.iterator cimport plain_as
 from tensorlab._core.loops.parallel cimport NOGIL_WORK
-from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
+from tensorlab._core.state.devices cimport ON_CPU
+from tensorlab._core.state.modes cimport active_layers
+from tensorlab._core.tensor cimport TensorBase, empty_beside, give_memory, memory_of
 from tensorlab.ops.dim_iterator cimport STRIP, DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
 from tensorlab.ops.reduction_iterator cimport Reducer, read_dims, reduced_result, run_reduction
 from tensorlab.ops.reductions cimport keep_dims, set_reducer, share_among
@@ -538,6 +540,16 @@ cdef int index_of_extreme(TensorBase out, TensorBase x, object dim, bint keepdim
             loop(data, row.numel_, NULL)
     return 0
 
+cdef TensorBase arg_extreme(Op op, str where, TensorBase x, object dim, bint keepdim, object out, bint is_min):
+    """Over all elements without the call of an op, unless a layer is to see it: a third of the time of 100 elements."""
+    cdef TensorBase index
+    if dim is not None or out is not None or active_layers or x.storage_.device != ON_CPU:
+        return run_3(op, x, plain_ints(dim), keepdim, out, NO_DERIVATIVE)
+    index = index_result(x, None, keepdim, where)
+    give_memory(index)
+    index_of_extreme(index, x, None, keepdim, is_min)
+    return index
+
 def argmax(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
     """Index of the largest element, in the flattened tensor or along a dimension; the first among equal ones.
 
@@ -556,7 +568,7 @@ def argmax(TensorBase input not None, dim=None, bint keepdim=False, *, out=None)
     >>> tensorlab.tensor([[1., 5.], [7., 2.]]).argmax()
     tensor(2)
     """
-    return run_3(ARGMAX, input, plain_ints(dim), keepdim, out, NO_DERIVATIVE)
+    return arg_extreme(ARGMAX, "argmax", input, dim, keepdim, out, False)
 
 def argmin(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
     """Index of the smallest element, in the flattened tensor or along a dimension; see `argmax`.
@@ -565,4 +577,4 @@ def argmin(TensorBase input not None, dim=None, bint keepdim=False, *, out=None)
     >>> tensorlab.tensor([[1., 5.], [7., 2.]]).argmin(0)
     tensor([0, 1])
     """
-    return run_3(ARGMIN, input, plain_ints(dim), keepdim, out, NO_DERIVATIVE)
+    return arg_extreme(ARGMIN, "argmin", input, dim, keepdim, out, True)

@@ -12,6 +12,7 @@ cdef object default_device()
 cdef object dtype_beside(TensorBase x, object dtype)
 cdef object device_beside(TensorBase x, object device)
 cdef int place_beside(TensorBase x, object device, str where) except -1
+cdef int code_of(object device, str where) except -1
 
 # Layers see dtype and device named, so that a call can be repeated under other defaults.
 # Kernels know the defaults, and None is quicker to pass on.
