@@ -61,3 +61,15 @@ def test_three_transposed_dimensions_and_a_step():
     y = tl.from_numpy(x)[:, ::2].permute(2, 1, 0)
     assert np.array_equal((y + 1).numpy(), x[:, ::2].transpose(2, 1, 0) + 1)
     assert np.array_equal(y.contiguous().numpy(), x[:, ::2].transpose(2, 1, 0))
+
+
+@pytest.mark.parametrize("columns", [63, 64, 100, 3000])
+@pytest.mark.parametrize(("source", "target"), [("float32", "float64"), ("float64", "float32")])
+def test_rows_that_lie_apart_take_a_number_or_a_row_of_another_type(columns, source, target):
+    for value in (np.array(1.5), np.arange(columns) / 4, np.arange(7 * columns).reshape(7, -1)):
+        value = value.astype(source)
+        wide = tl.full((7, columns + 9), -1.0, dtype=getattr(tl, target))
+        wide[:, :columns].copy_(tl.from_numpy(value))
+        expected = np.full(wide.shape, -1, target)
+        expected[:, :columns] = value
+        assert np.array_equal(wide.numpy(), expected)
