@@ -84,7 +84,7 @@ def init_thread(MPI):
 
 
 def end_process(rank, reason):
-    """End this process, as a rank is lost for which MPI's start would wait for ever, or crash."""
+    """End this process, as a rank is lost for which MPI's start would wait forever, or crash."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
