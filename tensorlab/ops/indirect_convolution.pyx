@@ -22,7 +22,7 @@ Source: M. Dukhan, "The indirect convolution algorithm", 2019; there the list ha
 from libc.stdint cimport int32_t
 from libc.stdlib cimport calloc, free, malloc
 
-from tensorlab._core.dtypes cimport FLOAT32, item_size, real
+from tensorlab._core.dtypes cimport FLOAT32, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for, thread_count
 from tensorlab._core.tensor cimport TensorBase
@@ -37,9 +37,9 @@ cdef extern from "register_tile.h" nogil:
     enum:
         TL_TILE_ROWS
         TL_TILE_VECTORS
-        TL_VECTOR_BYTES
         tl_columns_32
         tl_columns_64
+    bint TL_HAS_FAST_TILE
     void TL_PREFETCH(const void* address)
     void tl_multiply_scattered_32(float* out, ssize rows, ssize vectors, const float** left, const ssize* at,
                                   const float* right, ssize n, ssize step)
@@ -77,19 +77,24 @@ cdef struct Plan:               # of the products, one for each image and group
     bint failed                 # for want of memory
 
 
+cdef inline ssize lanes_of(int dtype) noexcept nogil:
+    """Numbers of a vector."""
+    return (tl_columns_32 if dtype == FLOAT32 else tl_columns_64) // TL_TILE_VECTORS
+
+
 cdef bint is_indirect(Geometry* geometry, int dtype, int mode) noexcept nogil:
     """Can a convolution be done so, and is it worth it? Filters should fill at least half of a vector."""
     cdef ssize filters = geometry.out_channels, channels = geometry.in_channels, inner
     if mode == BY_INPUT:
         filters, channels = channels, filters
     inner = plane_size(geometry.out) if mode == BY_WEIGHT else channels * plane_size(geometry.kernel)
-    return (is_paneled(geometry, dtype, mode) and filters * item_size[dtype] >= TL_VECTOR_BYTES // 2
+    return (TL_HAS_FAST_TILE and is_paneled(geometry, dtype, mode) and 2 * filters >= lanes_of(dtype)
             and inner >= LEAST_INNER)
 
 
 cdef bint prepare(Plan* plan, Geometry* geometry, int dtype, int mode) noexcept nogil:
     """Fill in all but tensors; False if there is no memory."""
-    cdef ssize lanes = TL_VECTOR_BYTES // item_size[dtype], threads, steps, weights, places
+    cdef ssize lanes = lanes_of(dtype), threads, steps, weights, places
     plan.geometry, plan.mode, plan.dtype, plan.failed = geometry[0], mode, dtype, False
     if mode == BY_INPUT:
         mirror(&plan.geometry)
@@ -117,12 +122,12 @@ cdef bint prepare(Plan* plan, Geometry* geometry, int dtype, int mode) noexcept 
 # ---------------------------------------------------------------- the right matrix
 cdef inline ssize first_filter(Plan* plan, ssize panel) noexcept nogil:
     """Panels are as equal as possible: of eight vectors three, three and two."""
-    return plan.vectors * panel // plan.panels * (TL_VECTOR_BYTES // item_size[plan.dtype])
+    return plan.vectors * panel // plan.panels * lanes_of(plan.dtype)
 
 
 cdef inline ssize right_size(Plan* plan) noexcept nogil:
     """Elements of the panels of a group."""
-    return plan.vectors * (TL_VECTOR_BYTES // item_size[plan.dtype]) * plan.inner
+    return plan.vectors * lanes_of(plan.dtype) * plan.inner
 
 
 cdef void pack_gradient(real* right, const real* grad, Plan* plan, ssize begin, ssize end) noexcept nogil:
@@ -175,7 +180,7 @@ cdef void multiply_image(real* out, const real* source, const real* right, Plan*
     """out' += left @ right for the panels `begin` to `end`."""
     cdef real[TILE] tile
     cdef const real* rows_at[TL_TILE_ROWS]
-    cdef ssize panel, first, width, filters, row, rows, r, lanes = TL_VECTOR_BYTES // <ssize>sizeof(real)
+    cdef ssize panel, first, width, filters, row, rows, r, lanes = lanes_of(plan.dtype)
     for panel in range(begin, end):
         first = first_filter(plan, panel)
         width = first_filter(plan, panel + 1) - first

@@ -36,7 +36,8 @@ cdef extern from "register_tile.h" nogil:
     enum:
         TL_TILE_ROWS
         TL_TILE_VECTORS
-        TL_VECTOR_BYTES
+        tl_columns_32
+        tl_columns_64
     void TL_PREFETCH(const void* address)
     bint TL_HAS_FAST_TILE
     void tl_multiply_tile_32(float* out, ssize out_stride, ssize rows, ssize columns, const float* left,
@@ -84,9 +85,9 @@ cdef void transpose(real* lines, ssize width, const real* x, ssize stride, ssize
 
 cdef void pack(real* panel, ssize width, const real* x, ssize step, ssize stride, ssize n, ssize count) noexcept nogil:
     """n lines, `step` apart, of `count` numbers, `stride` apart; zeros where the panel is wider."""
-    cdef ssize k, j, first = 0
-    if step == 1 and count == width:
-        first = n - n % (BLOCK_BYTES // <ssize>sizeof(real))
+    cdef ssize k, j, first = 0, side = BLOCK_BYTES // <ssize>sizeof(real)
+    if step == 1 and count == width and width % side == 0:
+        first = n - n % side
         transpose(panel, width, x, stride, first)
     for k in range(first, n):
         j = 0
@@ -148,7 +149,8 @@ cdef void multiply_chunk(real* out, const real* a, Matrix* to, Matrix* left, Pan
 cdef void place_panels(Panel* panels, ssize begin, ssize end, ssize count, real* b, real* packed, Matrix* right,
                        ssize n, bint is_direct) noexcept nogil:
     """Pack n lines of panels `begin` to `end`, of `count` that cover all columns; whole ones stay in b if `is_direct`."""
-    cdef ssize lanes = TL_VECTOR_BYTES // <ssize>sizeof(real), vectors = (right.columns + lanes - 1) // lanes
+    cdef ssize lanes = (tl_columns_32 if real is float else tl_columns_64) // TL_TILE_VECTORS
+    cdef ssize vectors = (right.columns + lanes - 1) // lanes
     cdef ssize p, last, width
     cdef Panel* panel = panels
     cdef real* lines
@@ -170,7 +172,7 @@ cdef void place_panels(Panel* panels, ssize begin, ssize end, ssize count, real*
 cdef bint packed_product(real* out, real* a, real* b, Matrix* to, Matrix* left, Matrix* right, double alpha,
                          double beta) noexcept nogil:
     """A product whose rows in `out` are next to each other; False if there is no memory for panels."""
-    cdef ssize width = TL_TILE_VECTORS * TL_VECTOR_BYTES // <ssize>sizeof(real), inner = left.columns
+    cdef ssize width = tl_columns_32 if real is float else tl_columns_64, inner = left.columns
     cdef ssize steps = (inner + STEP - 1) // STEP, step = (inner + steps - 1) // steps
     cdef ssize count = (to.columns + width - 1) // width, chunks = (count + CHUNK - 1) // CHUNK
     cdef ssize chunk = (count + chunks - 1) // chunks, begin = 0, end, k, n
