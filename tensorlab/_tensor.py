@@ -227,8 +227,10 @@ class Tensor(TensorBase):
     conj = complex_numbers.conj
     conj_physical = complex_numbers.conj_physical
     conj_physical_ = complex_numbers.conj_physical_
-    resolve_conj, resolve_neg = complex_numbers.resolve_conj, complex_numbers.resolve_neg
-    is_conj, is_neg = complex_numbers.is_conj, complex_numbers.is_neg
+    resolve_conj = complex_numbers.resolve_conj
+    resolve_neg = complex_numbers.resolve_neg
+    is_conj = complex_numbers.is_conj
+    is_neg = complex_numbers.is_neg
     _neg_view = complex_numbers._neg_view
     angle = complex_numbers.angle
 
