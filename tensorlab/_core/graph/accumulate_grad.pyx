@@ -18,7 +18,6 @@ from tensorlab._core.state.devices cimport device_name
 from tensorlab._core.state.modes cimport call_with_overrides, thread_state
 from tensorlab._core.tensor cimport FOREIGN, TensorBase, place_of
 
-
 from tensorlab._core.device import strided
 from tensorlab._core.state.modes import in_forked_children
 from tensorlab.errors import GradientError
@@ -157,10 +156,9 @@ cdef bint has_other_layout(TensorBase x) except -1:
 
 
 cdef object copy_in_layout(TensorBase grad, TensorBase variable):
-    if has_other_layout(grad) or has_other_layout(variable):
+    if has_other_layout(grad) or has_other_layout(variable) or (
+            grad.keys & FOREIGN and keeps_layout(grad, variable)):      # it may lie in parts, as its clone does
         return grad.clone()
-    if grad.keys & FOREIGN and keeps_layout(grad, variable):
-        return grad.clone()             # a class may place a copy elsewhere than memory that is written later
     if not is_dense(variable.ndim_, variable.sizes, variable.strides):
         return grad.clone(memory_format="contiguous")
     return grad.new_empty_strided(variable.shape, variable.stride()).copy_(grad)
