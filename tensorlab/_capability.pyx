@@ -37,8 +37,19 @@ cdef extern from *:
         return 0;
     #endif
     }
+
+    /* Family 0x19 with AVX-512. */
+    static int tl_is_zen4(void) {
+    #if defined(__x86_64__) && defined(__GNUC__)
+        unsigned int a, b, c, d;
+        return tl_processor_level() == 2 && __get_cpuid(1, &a, &b, &c, &d) && ((a >> 8) & 15) + ((a >> 20) & 255) == 0x19;
+    #else
+        return 0;
+    #endif
+    }
     """
     int tl_processor_level() noexcept nogil
+    bint tl_is_zen4() noexcept nogil
 
 LEVELS = ("baseline", "avx2", "avx512")
 
@@ -51,6 +62,11 @@ def processor_level():
             f"TENSORLAB_CAPABILITY is {asked!r}; it must be one of {', '.join(LEVELS)}"
         )
     return min(LEVELS.index(asked), tl_processor_level())
+
+
+def compresses_slowly():
+    """Is this a Zen 4, which takes a hundred cycles and more to store the lanes of a vector that a mask selects?"""
+    return tl_is_zen4()
 
 
 def prefer_builds(path):

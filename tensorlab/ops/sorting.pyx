@@ -7,8 +7,7 @@ are sorted by insertion. nan counts as larger than every number, -0 and 0 as equ
 
 Where only one rank is wanted, such as the median, digits are read from the highest to the lowest, and after each one only the
 keys of one bucket are kept. Where only the values are wanted, keys are sorted without indices and turned back into numbers; but
-NumPy, whose sort puts nan last as well and can't tell 0 from -0, is faster at short slices: 500 float32 take it 1.4 us, the radix
-sort 4.3 us, and 100,000 of them 2.3 ms and 0.4 ms (on a Zen 4, which is slow at the stores that AVX-512 compresses).
+NumPy, whose sort puts nan last as well and can't tell 0 from -0, is faster at short slices (sorted_values.pyx).
 
 Source: Knuth, The Art of Computer Programming 3, section 5.2.5 (radix sorting).
 """
@@ -24,7 +23,6 @@ from tensorlab._core.dtypes cimport (
     number
 )
 from tensorlab._core.graph.graph cimport dim_of
-from tensorlab._core.interop.arrays cimport sort_function
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase, result_like
 from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, dim_loop, start_iterator
@@ -44,7 +42,6 @@ ctypedef fused wide_type:
 
 cdef enum:
     INSERTION = 40              # elements up to which insertion is faster
-    SHORT = 1024                # elements up to which NumPy is faster at values alone
     COUNTS = 2048               # buckets of the longest digit, of 11 bits
     GRAIN = 4096                # elements that make a thread worth starting
 
@@ -229,15 +226,15 @@ cdef inline bint has_negative_zero(sortable* x, ssize n, key_type as_this) noexc
     else:
         return False
 
-cdef inline void values_in_order(sortable* out, sortable* x, ssize n, void* scratch, sort_function sort_short,
+cdef inline void values_in_order(sortable* out, sortable* x, ssize n, void* scratch, ValueParameters* parameters,
                                  key_type differing) noexcept nogil:
     cdef uint32_t* counts = <uint32_t*>scratch
     cdef key_type* keys = <key_type*>(counts + COUNTS)
     cdef bint negative_zero = has_negative_zero(x, n, differing)
     cdef ssize i, at = 0
-    if n <= SHORT and sort_short != NULL and not negative_zero:
+    if n <= parameters.short and parameters.sort_short != NULL and not negative_zero:
         memcpy(out, x, n * sizeof(sortable))
-        sort_short(out, n, NULL)
+        parameters.sort_short(out, n, NULL)
         return
     if make_keys(keys, x, n, <key_type>0, &differing):
         memcpy(out, x, n * sizeof(sortable))
@@ -281,10 +278,10 @@ cdef void order_wide(uint32_t* order, wide_type* x, ssize n, bint descending, vo
     order_of(order, x, n, descending, scratch, <uint64_t>0xffffffffffffffff)
 
 cdef void values_narrow(number** data, ssize n, void* parameter) noexcept nogil:
-    values_in_order(data[0], data[1], n, data[2], <sort_function>parameter, <uint32_t>0)
+    values_in_order(data[0], data[1], n, data[2], <ValueParameters*>parameter, <uint32_t>0)
 
 cdef void values_wide(wide_type** data, ssize n, void* parameter) noexcept nogil:
-    values_in_order(data[0], data[1], n, data[2], <sort_function>parameter, <uint64_t>0)
+    values_in_order(data[0], data[1], n, data[2], <ValueParameters*>parameter, <uint64_t>0)
 
 cdef ssize rank_narrow(number* x, ssize n, ssize k, void* scratch) noexcept nogil:
     return index_of_rank(x, n, k, scratch, <uint32_t>0)
