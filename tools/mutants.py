@@ -82,7 +82,7 @@ FAMILIES = {
     "recurrent": ("ops/recurrent/*.p[xy]*",
                   ["tests/nn/test_recurrent.py", *OPS]),
     "linalg": ("ops/linalg/*.p[xy]* _core/loops/vectors.pxd", OPS),
-    "complex": ("ops/complex_*.pyx ops/fourier.pyx ops/short_time_fourier.py fft.py",
+    "complex": ("ops/complex_*.pyx ops/fourier.pyx ops/short_time_fourier.py fft.py _core/dispatch/lazy_bits.pyx",
                 [*OPS, "tests/optim/test_complex_parameters.py"]),
     "samples": ("ops/multivariate_gamma.py ops/pointwise/scipy_functions.pxd ops/windows.py ops/sampling.pyx "
                 "ops/histogram_of_points.py ops/made_tensors.py ops/foreach.py ops/copied_views.py "

@@ -410,10 +410,14 @@ def new_result(TensorBase x not None, size=None, dtype=None):
     Its shape and type are those of x, unless others are given.
     """
     cdef ssize[MAX_NDIM] sizes
-    cdef int code = dtype_code(dtype, x.dtype_)
+    cdef int ndim, i, code = dtype_code(dtype, x.dtype_)
     if size is None:
         return result_like(x, code)
-    return result_beside(x, code, read_sizes(size, sizes, "new_result"), sizes)
+    ndim = read_sizes(size, sizes, "new_result")
+    for i in range(ndim):
+        if sizes[i] < 0:
+            raise ShapeError(f"new_result: size {sizes[i]} in {shape_text(ndim, sizes)} is negative; sizes must be at least 0")
+    return result_beside(x, code, ndim, sizes)
 
 
 cdef TensorBase result_like(TensorBase x, int dtype):

@@ -26,6 +26,7 @@ from tensorlab.array_api.adapters import (
     can_cast,
     clip,
     concat,
+    conj,
     count_nonzero,
     cumulative_prod,
     cumulative_sum,
@@ -71,7 +72,7 @@ from tensorlab.array_api.adapters import (
     var,
     vecdot,
 )
-from tensorlab.ops.complex_numbers import conj, imag, real
+from tensorlab.ops.complex_numbers import imag, real
 from tensorlab.ops.creation import (
     empty,
     empty_like,

@@ -5,6 +5,7 @@ Source: https://data-apis.org/array-api/2024.12/extensions/fourier_transform_fun
 
 from tensorlab import fft as transforms
 from tensorlab.fft import fftfreq, rfftfreq
+from tensorlab.ops.complex_numbers import resolve_conj
 
 __all__ = [
     "fft",
@@ -71,7 +72,7 @@ def hfft(x, /, *, n=None, axis=-1, norm="backward"):
 
 def ihfft(x, /, *, n=None, axis=-1, norm="backward"):
     """The inverse of `hfft`."""
-    return transforms.ihfft(x, n, axis, norm)
+    return resolve_conj(transforms.ihfft(x, n, axis, norm))
 
 
 def fftshift(x, /, *, axes=None):

@@ -69,6 +69,7 @@ SAMPLES = [
     ),
     of_complex("angle of complex", lambda T, z: z.angle(), 2, 3),
     of_complex("sgn", lambda T, z: z.sgn(), 2, 3),
+    of_complex("sgn_", lambda T, z: (z * 1).sgn_(), 2, 3),
     sample(
         "sgn real",
         lambda T, x: T.sgn(x),

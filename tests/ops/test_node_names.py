@@ -12,9 +12,8 @@ from tests.oracle import require_torch
 # Ops, and samples, that are made of others here and of one piece, or of other pieces, in PyTorch.
 COMPOSED = {
     *("polar", "sgn real", "norm of complex"),  # of other ops: sign, abs and so on
-    *("conj", "conj_physical"),  # a conjugate is a new tensor here, and a marked view there
-    *("fft.ifft", "fft.ihfft", "fft.fft padded", "fft.rfft padded", "fft.rfftn sizes"),
-    *("fft.fft2", "fft.ihfft2", "fft.fftn", "fft.ihfftn"),  # there the results lie by columns
+    *("fft.ifft", "fft.fft padded", "fft.rfft padded", "fft.rfftn sizes"),
+    *("fft.fft2", "fft.fftn"),  # there the results lie by columns
     *(
         "celu",
         "prelu",
