@@ -83,7 +83,7 @@ def test_many_gammas_are_those_that_come_one_by_one(count, kind, normals):
 def test_many_gammas_are_pytorchs_to_the_bit(kind):
     torch = require_torch()
     alpha = shapes_of_gammas(20_000, kind)
-    alpha = alpha[np.isfinite(alpha)]  # for nan PyTorch draws for ever
+    alpha = alpha[np.isfinite(alpha)]  # for nan PyTorch draws forever
     found = []
     for T in (torch, tensorlab):
         T.manual_seed(3)
