@@ -30,16 +30,20 @@ def main():
     def fail(work):
         raise ZeroDivisionError
 
-    work = dist.all_reduce(torch.ones(5000), async_op=True)
+    # The message comes after the barrier only: nobody's callback is there too late, in which
+    # case it would be called, and fail, where it was given.
+    x = torch.zeros(5000)
+    work = dist.irecv(x, 1 - rank)
     work.when_settled(fail)
-    x = torch.ones(5000)
-    dist.all_reduce(x)
-    assert work.is_success()
-    assert (x == 2).all()
+    dist.barrier()
+    dist.send(torch.ones(5000), 1 - rank)
+    dist.barrier()
     while not shown:
         time.sleep(0.001)
     sys.excepthook = sys.__excepthook__
     assert shown == [ZeroDivisionError]
+    assert work.is_success()
+    assert (x == 1).all()
     # Several threads wait, each for a call of its own.
     tensors = [torch.full((20_000,), float(turn)) for turn in range(8)]
     works = [dist.all_reduce(each, async_op=True) for each in tensors]
