@@ -131,6 +131,7 @@ HOT_MODULES = (
     "tensorlab.ops.optim_steps",
     "tensorlab.ops.order_statistics",
     "tensorlab.ops.indirect_convolution",
+    "tensorlab.ops.winograd",
     "tensorlab.ops.panel_convolution",
     "tensorlab.ops.im2col",
     "tensorlab.ops.pointwise",

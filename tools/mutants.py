@@ -68,7 +68,8 @@ FAMILIES = {
               "ops/memory_formats.p[xy][dx] ops/dimensions.pxd _core/layout.p[xy][dx] _core/layout_fields.pyx",
               [*OPS, "tests/core/test_layout.py", "tests/test_types.py"]),
     "convolution": ("ops/convolution.pyx ops/convolution_loops.pyx ops/direct_convolution.pyx ops/im2col.pyx "
-                    "ops/folding.pyx ops/indirect_convolution.pyx ops/panel_convolution.pyx", OPS),
+                    "ops/folding.pyx ops/indirect_convolution.pyx ops/panel_convolution.pyx"
+                    " ops/winograd.pyx", OPS),
     "pooling": ("ops/pooling/*.pyx ops/pooling/composed.py", OPS),
     "fx": ("fx/*.py fx/passes/*.py fx/passes/infra/*.py fx/experimental/*.py viz/program.py", ["tests/fx"]),
     "numbered_modes": ("ops/numbered_modes.py", ["tests/test_second_names.py"]),

@@ -18,6 +18,7 @@ from tensorlab.ops.linalg.blas_library cimport hold_blas, load_blas, release_bla
 from tensorlab.ops.linalg.product_loops cimport Matrix
 from tensorlab.ops.indirect_convolution cimport is_indirect, run_indirect
 from tensorlab.ops.panel_convolution cimport is_paneled, run_panels
+from tensorlab.ops.winograd cimport is_winograd, run_winograd
 from tensorlab.ops.im2col cimport (
     BY_INPUT, BY_WEIGHT, FORWARD, Geometry, col2im, column_size, plane_size, im2col
 )
@@ -172,6 +173,8 @@ cdef int run_conv(TensorBase x, TensorBase weight, TensorBase out, Geometry* geo
     cdef ssize[2] sizes
     cdef TensorBase partial
     if count * work == 0:
+        return 0
+    if is_winograd(geometry, x.dtype_, mode) and run_winograd(x, weight, out, geometry, mode):
         return 0
     if is_indirect(geometry, x.dtype_, mode):
         return run_indirect(x, weight, out, geometry, mode)

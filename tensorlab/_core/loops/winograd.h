@@ -1,0 +1,95 @@
+/* The three transforms of Winograd's convolution of 2 x 2 outputs by a kernel of 3 x 3, whole vectors at a time.
+
+       4 x 4 numbers of the image     d  ->  V = B' d B        B' = 1  0 -1  0        G = 1    0    0       A' = 1  1  1  0
+       a kernel                       g  ->  U = G g G'             0  1  1  0            1/2  1/2  1/2          0  1 -1 -1
+       their products, 16 numbers     M  ->  y = A' M A             0 -1  1  0            1/2 -1/2  1/2
+                                                                    0  1  0 -1            0    0    1
+   Source: A. Lavin and S. Gray, "Fast algorithms for convolutional neural networks", 2016. */
+#ifndef TL_WINOGRAD_H
+#define TL_WINOGRAD_H
+#include <stddef.h>
+#include "transpose.h"
+#include "vectors.h"
+
+/* Patches that begin in elements 0 to n of a phase. Number k of each begins at starts[k], and number k of V goes to
+   to[k * step]. All vectors are whole, so there must be room for one more behind the last number that is read or written. */
+static inline void tl_winograd_patches(float *to, ptrdiff_t step, const float *from, const ptrdiff_t *starts, ptrdiff_t n) {
+    for (ptrdiff_t j = 0; j < n; j += tl_lanes_32) {
+        tl_vector_32 d[4][4], t[4][4];
+        for (int k = 0; k < 16; k++) d[k / 4][k % 4] = *(const tl_vector_32 *)(from + starts[k] + j);
+        for (int c = 0; c < 4; c++) {
+            t[0][c] = d[0][c] - d[2][c];
+            t[1][c] = d[1][c] + d[2][c];
+            t[2][c] = d[2][c] - d[1][c];
+            t[3][c] = d[1][c] - d[3][c];
+        }
+        for (int r = 0; r < 4; r++) {
+            float *line = to + 4 * r * step + j;
+            *(tl_vector_32 *)line = t[r][0] - t[r][2];
+            *(tl_vector_32 *)(line + step) = t[r][1] + t[r][2];
+            *(tl_vector_32 *)(line + 2 * step) = t[r][2] - t[r][1];
+            *(tl_vector_32 *)(line + 3 * step) = t[r][1] - t[r][3];
+        }
+    }
+}
+
+/* `count` kernels side by side: number k of one is at from[k * count], and number k of its U goes to to[k * step]. */
+static inline void tl_winograd_kernels(float *restrict to, ptrdiff_t step, const float *restrict from, ptrdiff_t count) {
+    for (ptrdiff_t i = 0; i < count; i++) {
+        float t[4][3];
+        for (int c = 0; c < 3; c++) {
+            const float a = from[c * count + i], b = from[(3 + c) * count + i], e = from[(6 + c) * count + i];
+            t[0][c] = a;
+            t[1][c] = 0.5f * (a + b + e);
+            t[2][c] = 0.5f * (a - b + e);
+            t[3][c] = e;
+        }
+        for (int r = 0; r < 4; r++) {
+            float *line = to + 4 * r * step + i;
+            line[0] = t[r][0];
+            line[step] = 0.5f * (t[r][0] + t[r][1] + t[r][2]);
+            line[2 * step] = 0.5f * (t[r][0] - t[r][1] + t[r][2]);
+            line[3 * step] = t[r][2];
+        }
+    }
+}
+
+/* n places, a multiple of the lanes: number k of their M is at from[k * step]. The four numbers of y go to lines of n. */
+static inline void tl_winograd_places(float *y, const float *from, ptrdiff_t step, ptrdiff_t n) {
+    for (ptrdiff_t j = 0; j < n; j += tl_lanes_32) {
+        tl_vector_32 m[4][4], s[2][4];
+        for (int k = 0; k < 16; k++) m[k / 4][k % 4] = *(const tl_vector_32 *)(from + k * step + j);
+        for (int c = 0; c < 4; c++) {
+            s[0][c] = m[0][c] + m[1][c] + m[2][c];
+            s[1][c] = m[1][c] - m[2][c] - m[3][c];
+        }
+        for (int r = 0; r < 2; r++) {
+            *(tl_vector_32 *)(y + 2 * r * n + j) = s[r][0] + s[r][1] + s[r][2];
+            *(tl_vector_32 *)(y + (2 * r + 1) * n + j) = s[r][1] - s[r][2] - s[r][3];
+        }
+    }
+}
+
+/* out[2 i] += even[i] and out[2 i + 1] += odd[i], for i below n; there may be one number less in `out`. */
+static inline void tl_add_interleaved(float *restrict out, ptrdiff_t count, const float *restrict even, const float *restrict odd) {
+    ptrdiff_t i = 0;
+#if defined(__GNUC__)
+    for (; i + 8 <= count / 2; i += 8) {
+        tl_row_4 a, b, low, high;
+        memcpy(&a, even + i, 32);
+        memcpy(&b, odd + i, 32);
+        low = TL_PICK(tl_row_4, a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+        high = TL_PICK(tl_row_4, a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+        float sums[16];
+        memcpy(sums, &low, 32);
+        memcpy(sums + 8, &high, 32);
+        for (int k = 0; k < 16; k++) out[2 * i + k] += sums[k];
+    }
+#endif
+    for (; i < count / 2; i++) {
+        out[2 * i] += even[i];
+        out[2 * i + 1] += odd[i];
+    }
+    if (count % 2) out[count - 1] += even[i];
+}
+#endif
