@@ -24,7 +24,7 @@ from tensorlab._core.dtypes cimport COMPLEX, COMPLEX32, NUMBER, dtype_object, is
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.loops.iterator cimport copy_into, plain, plain_result, put_back
 from tensorlab._core.tensor cimport TensorBase, alias_as, make_size, result_beside
-from tensorlab.ops.convolution_loops cimport run_conv
+from tensorlab.ops.convolution_loops cimport multiplications, run_conv
 from tensorlab.ops.filling cimport fill_zero
 from tensorlab.ops.im2col cimport BY_INPUT, BY_WEIGHT, FORWARD, Geometry
 
@@ -78,6 +78,7 @@ cdef int set_geometry(Geometry* geometry, Shapes* shapes, int ndim, object strid
         raise ShapeError(f"{where}: an input of shape {shape_text(ndim, shapes.x)}, a weight of shape "
                          f"{shape_text(ndim, shapes.weight)} and a result of shape {shape_text(ndim, shapes.out)} with {parts} "
                          f"group(s) do not belong together")
+    geometry.bias = NULL
     geometry.batch = shapes.x[0]
     geometry.groups = parts
     geometry.in_channels = shapes.weight[1]
@@ -197,11 +198,15 @@ def conv_kernel(TensorBase out, TensorBase x, TensorBase weight, TensorBase bias
         return
     sums = plain_result(out)
     prepare_conv(&geometry, &shapes, x, weight, bias, out_shape, stride, padding, dilation, groups)
-    if bias is None:
+    if bias is not None:
+        bias = plain(bias)
+        geometry.bias = bias.data_
+    if multiplications(&geometry) > 0:
+        run_conv(plain(x), plain(weight), sums, &geometry, FORWARD)
+    elif bias is None:
         fill_zero(sums)
     elif out.numel_ > 0:
         copy_into(sums, along_channels(bias, x.ndim_))
-    run_conv(plain(x), plain(weight), sums, &geometry, FORWARD)
     put_back(out, sums)
 
 cdef TensorBase along_channels(TensorBase bias, int ndim):
@@ -266,8 +271,10 @@ def conv_input_kernel(TensorBase out, TensorBase grad, TensorBase weight, x_shap
         return
     sums = plain_result(out)
     prepare_gradient(&geometry, &shapes, True, weight, grad, x_shape, stride, padding, dilation, groups, "conv_input")
-    fill_zero(sums)
-    run_conv(sums, plain(weight), plain(grad), &geometry, BY_INPUT)
+    if multiplications(&geometry) > 0:
+        run_conv(sums, plain(weight), plain(grad), &geometry, BY_INPUT)
+    else:
+        fill_zero(sums)
     put_back(out, sums)
 
 @CONV_INPUT.derivative("grad")
@@ -302,7 +309,8 @@ def conv_weight_kernel(TensorBase out, TensorBase x, TensorBase grad, weight_sha
     sums = plain_result(out)
     prepare_gradient(&geometry, &shapes, False, x, grad, weight_shape, stride, padding, dilation, groups, "conv_weight")
     fill_zero(sums)
-    run_conv(plain(x), sums, plain(grad), &geometry, BY_WEIGHT)
+    if multiplications(&geometry) > 0:
+        run_conv(plain(x), sums, plain(grad), &geometry, BY_WEIGHT)
     put_back(out, sums)
 
 @CONV_WEIGHT.derivative("x")

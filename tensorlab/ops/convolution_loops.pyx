@@ -20,7 +20,7 @@ from tensorlab.ops.indirect_convolution cimport is_indirect, run_indirect
 from tensorlab.ops.panel_convolution cimport is_paneled, run_panels
 from tensorlab.ops.winograd cimport is_winograd, run_winograd
 from tensorlab.ops.im2col cimport (
-    BY_INPUT, BY_WEIGHT, FORWARD, Geometry, col2im, column_size, plane_size, im2col
+    BY_INPUT, BY_WEIGHT, FORWARD, Geometry, col2im, column_size, im2col, plane_size, start_image
 )
 
 cdef enum:
@@ -49,7 +49,7 @@ cdef inline void transpose(Matrix* matrix) noexcept nogil:
 
 cdef void run_image(number* x, number* weight, number* out, number* columns, Geometry* geometry, int dtype,
                     int mode) noexcept nogil:
-    """One image and one group: whichever of the three tensors is the result is added to."""
+    """One image and one group: the result is added to."""
     cdef ssize patch = column_size(geometry), places = plane_size(geometry.out), width = geometry.out[2]
     cdef ssize rows = geometry.out[0] * geometry.out[1], step = band_rows(geometry, sizeof(number)), row, last
     cdef Matrix out_matrix, weight_matrix, column_matrix
@@ -94,6 +94,7 @@ cdef bint run_part(number* x, number* weight, number* out, Geometry* geometry, i
         return False
     for i in range(begin, end):
         group = i % geometry.groups
+        start_image(x + i * x_size, out + i * out_size, geometry, mode, group)
         run_image(x + i * x_size, weight + group * geometry.out_channels * patch, out + i * out_size, columns, geometry, dtype,
                   mode)
     free(columns)
@@ -165,15 +166,17 @@ cdef void add_rows(real* to, const real* rows, ssize m, ssize n) noexcept nogil:
             to[j] += rows[i * n + j]
 
 
+cdef ssize multiplications(Geometry* geometry) noexcept nogil:
+    return image_count(geometry) * geometry.out_channels * column_size(geometry) * plane_size(geometry.out)
+
+
 cdef int run_conv(TensorBase x, TensorBase weight, TensorBase out, Geometry* geometry, int mode) except -1:
-    """All three tensors contiguous and of a type that is computed in; the result holds what is to be added to."""
+    """All three tensors contiguous, of a type that is computed in, and none empty; BY_WEIGHT the result is added to."""
     cdef Images images
     cdef ssize count = image_count(geometry)
-    cdef ssize work = geometry.out_channels * column_size(geometry) * plane_size(geometry.out)
+    cdef ssize work = multiplications(geometry) // count
     cdef ssize[2] sizes
     cdef TensorBase partial
-    if count * work == 0:
-        return 0
     if is_winograd(geometry, x.dtype_, mode) and run_winograd(x, weight, out, geometry, mode):
         return 0
     if is_indirect(geometry, x.dtype_, mode):

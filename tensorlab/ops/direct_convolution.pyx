@@ -19,7 +19,7 @@ from libc.string cimport memset
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
 from tensorlab.ops.im2col cimport (
-    BY_INPUT, FORWARD, Geometry, Wide, copy_plane, find_tap, is_copy_small, measure, plane_size
+    BY_INPUT, FORWARD, Geometry, Wide, copy_plane, find_tap, is_copy_small, measure, plane_size, start_image
 )
 
 cdef extern from "shifted_lines.h" nogil:
@@ -164,8 +164,7 @@ cdef void by_weight(real* x, real* weight, real* out, Job* job) noexcept nogil:
 # ---------------------------------------------------------------- many
 cdef bint run_direct(real* x, real* weight, real* out, Geometry* geometry, int mode, Py_ssize_t begin,
                      Py_ssize_t end) noexcept nogil:
-    """Images and groups `begin` to `end`, whichever of the three tensors is the result is added to; False if there was no
-    memory."""
+    """Images and groups `begin` to `end`; BY_WEIGHT the result is added to. False if there was no memory."""
     cdef ssize i, t, group, kernel = plane_size(geometry.kernel), weights = geometry.out_channels * kernel
     cdef ssize in_size = plane_size(geometry.sizes), out_size = geometry.out_channels * plane_size(geometry.out)
     cdef Job job
@@ -183,6 +182,7 @@ cdef bint run_direct(real* x, real* weight, real* out, Geometry* geometry, int m
             job.starts[t] = find_tap(&job.wide, geometry, t, job.phases + t)
         for i in range(begin, end):
             group = i % geometry.groups
+            start_image(x + i * in_size, out + i * out_size, geometry, mode, group)
             if mode == FORWARD:
                 forward(x + i * in_size, weight + group * weights, out + i * out_size, &job)
             elif mode == BY_INPUT:

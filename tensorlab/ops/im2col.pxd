@@ -18,6 +18,7 @@ cdef struct Geometry:           # of a convolution over three dimensions; fewer 
     ssize[3] stride
     ssize[3] padding            # before the first element; what lies behind the last one follows from `out`
     ssize[3] dilation
+    const void* bias            # where each channel of the output begins: a number for each, or NULL for zeros
 
 cdef struct Wide:               # a plane with its padding, dealt out into phases
     ssize[3] size               # of a phase: depth, rows and columns
@@ -26,6 +27,8 @@ cdef struct Wide:               # a plane with its padding, dealt out into phase
     ssize reach                 # from the first tap of a phase to its last
     ssize places                # from the first place of the output to its last
 
+cdef void start_sums(number* out, Geometry* geometry, ssize first, ssize last, ssize places) noexcept nogil
+cdef void start_image(number* x, number* out, Geometry* geometry, int mode, ssize group) noexcept nogil
 cdef ssize column_size(Geometry* geometry) noexcept nogil
 cdef ssize plane_size(const ssize* sizes) noexcept nogil
 cdef void mirror(Geometry* geometry) noexcept nogil

@@ -36,6 +36,28 @@ cdef ssize column_size(Geometry* geometry) noexcept nogil:
     return geometry.in_channels * plane_size(geometry.kernel)
 
 
+cdef void start_sums(number* out, Geometry* geometry, ssize first, ssize last, ssize places) noexcept nogil:
+    """Channels `first` to `last`, of all groups, of an image. Just before they're added to they do best: they are in the
+    cache then."""
+    cdef const number* bias = <const number*>geometry.bias
+    cdef ssize channel, i
+    cdef number start
+    for channel in range(first, last):
+        start = bias[channel] if bias != NULL else <number>0
+        for i in range(places):
+            out[i] = start
+        out += places
+
+
+cdef void start_image(number* x, number* out, Geometry* geometry, int mode, ssize group) noexcept nogil:
+    """One image and group, if it's what is computed."""
+    cdef ssize filters = geometry.out_channels
+    if mode == FORWARD:
+        start_sums(out, geometry, group * filters, (group + 1) * filters, plane_size(geometry.out))
+    elif mode == BY_INPUT:
+        start_sums(x, geometry, 0, geometry.in_channels, plane_size(geometry.sizes))
+
+
 cdef inline void inside(ssize size, ssize out, ssize stride, ssize start, ssize* begin, ssize* end) noexcept nogil:
     """Which places i have 0 <= start + i * stride < size: from `begin` to before `end`."""
     begin[0] = 0 if start >= 0 else (-start + stride - 1) // stride

@@ -28,7 +28,7 @@ from tensorlab._core.loops.parallel cimport grain_of, parallel_for, thread_count
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.im2col cimport (
     BY_INPUT, BY_WEIGHT, Geometry, Wide, column_size, copy_plane, has_padding, list_places, list_weights,
-    measure, mirror, plane_size
+    measure, mirror, plane_size, start_sums
 )
 from tensorlab.ops.linalg.packed_products cimport pack
 from tensorlab.ops.panel_convolution cimport is_paneled
@@ -207,7 +207,7 @@ cdef void run_parts(real* source, real* right, real* out, Plan* plan, ssize begi
     """Parts `begin` to `end`, each some images and some panels."""
     cdef Geometry* geometry = &plan.geometry
     cdef ssize channels = geometry.in_channels, size = plane_size(geometry.sizes), out_size = plan.filters * plan.rows
-    cdef ssize part, images, image, channel, i, group, first, last
+    cdef ssize part, images, image, channel, i, group, first, last, begin_filter
     cdef bint is_copied = has_padding(geometry, &plan.wide), by_weight = plan.mode == BY_WEIGHT
     cdef real* planes
     cdef real* copy = <real*>calloc(channels * plan.wide.plane if is_copied else 1, sizeof(real))
@@ -229,6 +229,9 @@ cdef void run_parts(real* source, real* right, real* out, Plan* plan, ssize begi
                 pack_gradient(packed, right + image * plan.filters * plan.inner, plan, first, last)
                 multiply_image(out + (images * geometry.groups + group) * out_size, planes, packed, plan, first, last)
             else:
+                begin_filter = first_filter(plan, first)
+                start_sums(out + image * out_size + begin_filter * plan.rows, geometry, group * plan.filters + begin_filter,
+                           group * plan.filters + min(first_filter(plan, last), plan.filters), plan.rows)
                 multiply_image(out + image * out_size, planes, right + group * right_size(plan), plan, first, last)
     free(copy)
     free(packed)
@@ -267,7 +270,7 @@ cdef bint run_plan(real* x, real* weight, real* out, Plan* plan) noexcept nogil:
 
 
 cdef int run_indirect(TensorBase x, TensorBase weight, TensorBase out, Geometry* geometry, int mode) except -1:
-    """All three tensors contiguous, of floats, and none empty; the result holds what is to be added to."""
+    """All three tensors contiguous, of floats, and none empty; BY_WEIGHT the result is added to."""
     cdef Plan plan
     cdef bint good
     with nogil:

@@ -33,7 +33,7 @@ from tensorlab._core.loops.parallel cimport grain_of, parallel_for, thread_count
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.im2col cimport (
     BY_INPUT, BY_WEIGHT, Geometry, Wide, column_size, copy_plane, is_copy_small, list_places,
-    list_weights, measure, mirror, plane_size
+    list_weights, measure, mirror, plane_size, start_sums
 )
 
 cdef extern from "register_tile.h" nogil:
@@ -283,7 +283,7 @@ cdef void run_parts(real* source, real* left, real* out, Plan* plan, ssize begin
     cdef Scratch scratch
     cdef Geometry* geometry = &plan.geometry
     cdef ssize source_size = geometry.in_channels * plane_size(geometry.sizes), out_size = plan.rows * plan.columns
-    cdef ssize left_size = plan.blocks * TL_TILE_ROWS * plan.inner, part, i, image, first, last
+    cdef ssize left_size = plan.blocks * TL_TILE_ROWS * plan.inner, part, i, image, first, last, row, group
     if take_scratch(&scratch, plan):
         for part in range(begin, end):
             i, image = part % plan.block_parts, part // plan.block_parts
@@ -295,6 +295,9 @@ cdef void run_parts(real* source, real* left, real* out, Plan* plan, ssize begin
                     add_product(out + (image * geometry.groups + i % geometry.groups) * out_size, <real*>scratch.left,
                                 <real*>scratch.turned, <real*>scratch.right, plan, first, last)
                 else:
+                    row, group = first * TL_TILE_ROWS, i % geometry.groups * plan.rows
+                    start_sums(out + i * out_size + row * plan.columns, geometry, group + row,
+                               group + min(last * TL_TILE_ROWS, plan.rows), plan.columns)
                     add_product(out + i * out_size, left + i % geometry.groups * left_size, <real*>scratch.planes,
                                 <real*>scratch.right, plan, first, last)
     else:
@@ -351,7 +354,7 @@ cdef bint run_plan(real* x, real* weight, real* out, Plan* plan) noexcept nogil:
 
 
 cdef int run_panels(TensorBase x, TensorBase weight, TensorBase out, Geometry* geometry, int mode) except -1:
-    """All three tensors contiguous, of floats, and none empty; the result holds what is to be added to."""
+    """All three tensors contiguous, of floats, and none empty; BY_WEIGHT the result is added to."""
     cdef Plan plan
     cdef bint good
     with nogil:

@@ -48,7 +48,7 @@ cdef extern from "winograd.h" nogil:
     void tl_winograd_patches(float* to, ssize step, const float* source, const ssize* starts, ssize n)
     void tl_winograd_kernels(float* to, ssize step, const float* source, ssize count)
     void tl_winograd_places(float* y, const float* source, ssize step, ssize n)
-    void tl_add_interleaved(float* out, ssize count, const float* even, const float* odd)
+    void tl_interleave(float* out, ssize count, const float* even, const float* odd, float start)
 
 cdef enum:
     STRIP = 6                   # vectors of patches that are done at a time,
@@ -231,7 +231,7 @@ cdef void multiply(Plan* plan, Strip* strip, const float* kernels, ssize first, 
                 products += TL_TILE_ROWS * strip.width
 
 
-cdef void add_places(Plan* plan, Strip* strip, float* out, const float* products) noexcept nogil:
+cdef void store_places(Plan* plan, Strip* strip, float* out, const float* products, float start) noexcept nogil:
     """Of one filter: two rows of each run, of which the last may lie outside of the image."""
     cdef ssize r, i
     cdef float* line
@@ -241,18 +241,19 @@ cdef void add_places(Plan* plan, Strip* strip, float* out, const float* products
         run = strip.run + r
         for i in range(run.rows):
             line = strip.places + 2 * i * strip.width + run.first
-            tl_add_interleaved(out + run.out_at + i * plan.geometry.out[2], run.columns, line, line + strip.width)
+            tl_interleave(out + run.out_at + i * plan.geometry.out[2], run.columns, line, line + strip.width, start)
 
 
-cdef void run_strip(Plan* plan, Strip* strip, const float* kernels, float* out) noexcept nogil:
+cdef void run_strip(Plan* plan, Strip* strip, const float* kernels, const float* bias, float* out) noexcept nogil:
     cdef ssize first = 0, last, filter
     transform_patches(plan, strip)
     while first < plan.blocks:
         last = min(first + BLOCKS, plan.blocks)
         multiply(plan, strip, kernels, first, last)
         for filter in range(first * TL_TILE_ROWS, min(last * TL_TILE_ROWS, plan.filters)):
-            add_places(plan, strip, out + filter * plan.geometry.out[1] * plan.geometry.out[2],
-                       strip.products + (filter - first * TL_TILE_ROWS) * strip.width)
+            store_places(plan, strip, out + filter * plan.geometry.out[1] * plan.geometry.out[2],
+                         strip.products + (filter - first * TL_TILE_ROWS) * strip.width,
+                         bias[filter] if bias != NULL else 0)
         first = last
 
 
@@ -282,6 +283,7 @@ cdef void run_strips(void* context, ssize begin, ssize end) noexcept nogil:
     cdef Geometry* geometry = &plan.geometry
     cdef ssize channels = geometry.in_channels, i, batch, group, images, count, first, last, copied = -1
     cdef Strip strip
+    cdef const float* bias
     strip.copy = <float*>calloc(plan.images * channels * plan.wide.plane + tl_lanes_32, sizeof(float))
     strip.patches = <float*>malloc(16 * plan.patch_step * sizeof(float))
     strip.products = <float*>malloc((16 * plan.product_step + 4 * STRIP * tl_lanes_32) * sizeof(float))
@@ -300,8 +302,10 @@ cdef void run_strips(void* context, ssize begin, ssize end) noexcept nogil:
         first, last = cut(count, i % plan.strips, plan.strips), cut(count, i % plan.strips + 1, plan.strips)
         strip.width = (last - first + tl_lanes_32 - 1) // tl_lanes_32 * tl_lanes_32
         list_runs(plan, &strip, first, last)
-        run_strip(plan, &strip, plan.kernels + group * plan.blocks * 16 * plan.kernel_step, plan.out + (
-            batch * plan.images * geometry.groups + group) * plan.filters * plane_size(geometry.out))
+        bias = <const float*>geometry.bias
+        run_strip(plan, &strip, plan.kernels + group * plan.blocks * 16 * plan.kernel_step,
+                  bias + group * plan.filters if bias != NULL else NULL,
+                  plan.out + (batch * plan.images * geometry.groups + group) * plan.filters * plane_size(geometry.out))
     free(strip.copy)
     free(strip.patches)
     free(strip.products)
@@ -309,8 +313,8 @@ cdef void run_strips(void* context, ssize begin, ssize end) noexcept nogil:
 
 
 cdef bint run_winograd(TensorBase x, TensorBase weight, TensorBase out, Geometry* geometry, int mode) except -1:
-    """All three tensors contiguous, of float32, and none empty; the result holds what is to be added to. False, and nothing
-    is done, if a number is not finite or might not stay so."""
+    """All three tensors contiguous, of float32, and none empty. False, and nothing is done, if a number is not finite or
+    might not stay so."""
     cdef Plan plan
     cdef TensorBase source = out if mode == BY_INPUT else x, kernels
     cdef ssize[1] sizes

@@ -70,8 +70,9 @@ static inline void tl_winograd_places(float *y, const float *from, ptrdiff_t ste
     }
 }
 
-/* out[2 i] += even[i] and out[2 i + 1] += odd[i], for i below n; there may be one number less in `out`. */
-static inline void tl_add_interleaved(float *restrict out, ptrdiff_t count, const float *restrict even, const float *restrict odd) {
+/* out[2 i] = start + even[i] and out[2 i + 1] = start + odd[i], until `out` has so many. */
+static inline void tl_interleave(float *restrict out, ptrdiff_t count, const float *restrict even, const float *restrict odd,
+                                 float start) {
     ptrdiff_t i = 0;
 #if defined(__GNUC__)
     for (; i + 8 <= count / 2; i += 8) {
@@ -83,13 +84,13 @@ static inline void tl_add_interleaved(float *restrict out, ptrdiff_t count, cons
         float sums[16];
         memcpy(sums, &low, 32);
         memcpy(sums + 8, &high, 32);
-        for (int k = 0; k < 16; k++) out[2 * i + k] += sums[k];
+        for (int k = 0; k < 16; k++) out[2 * i + k] = start + sums[k];
     }
 #endif
     for (; i < count / 2; i++) {
-        out[2 * i] += even[i];
-        out[2 * i + 1] += odd[i];
+        out[2 * i] = start + even[i];
+        out[2 * i + 1] = start + odd[i];
     }
-    if (count % 2) out[count - 1] += even[i];
+    if (count % 2) out[count - 1] = start + even[i];
 }
 #endif
