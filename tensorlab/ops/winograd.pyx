@@ -15,9 +15,9 @@ the products M = U V, whose sums over channels are taken before: 16 products of 
 Patches lie two apart, so each of their 16 numbers is a line of one of the four phases of a padded copy, as im2col.pyx makes
 it. The gradient by the input is a convolution, too: of the gradient with the mirrored kernel.
 
-An output's error is in proportion to the largest numbers of its patch and not of its own nine: see
-docs/decisions/0076-winograd.md. Infinities would spread over all four outputs, so what isn't finite, or might not stay so,
-isn't computed here.
+An output depends on the same pixels as by definition, but mixes them in another way: its error is in proportion to the
+largest of them times the largest weight, even if these two don't meet. docs/decisions/0076-winograd.md has how large it
+is. Infinities wouldn't cancel, so what isn't finite, or might not stay so, isn't computed here.
 
 Source: A. Lavin and S. Gray, "Fast algorithms for convolutional neural networks", 2016; the identity is S. Winograd's,
 "Arithmetic complexity of computations", 1980.
