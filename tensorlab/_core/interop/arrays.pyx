@@ -7,12 +7,13 @@ cimport cython
 cimport numpy as cnp
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
+from libc.string cimport memset
 
 from tensorlab._core.state.devices cimport ON_CPU, SHELL, device_name
 from tensorlab._core.dispatch.dispatch cimport run_2
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dtypes cimport (
-    BFLOAT16, COMPLEX32, FLOAT8, INT64, NO_DTYPE, NUM_DTYPES, UINT64, dtype_object, is_in, item_size
+    BFLOAT16, COMPLEX32, FLOAT8, NO_DTYPE, NUM_DTYPES, dtype_object, is_in, item_size
 )
 from tensorlab._core.graph.graph cimport should_record
 from tensorlab._core.layout cimport MAX_NDIM, ssize
@@ -38,12 +39,24 @@ cdef extern from "numpy/arrayobject.h":
 
 cnp.import_array()
 
+cdef enum:
+    NUMPY_NUMBERS = 24          # of types that C has
+
 # NumPy's number for each type; -1 if it has none. What NumPy has, it calls by the same name.
 cdef int[NUM_DTYPES] NUMPY_TYPES
 cdef int code
 for code in range(NUM_DTYPES):
     NUMPY_TYPES[code] = (-1 if is_in(code, FLOAT8 | 1 << BFLOAT16 | 1 << COMPLEX32)
                          else get_dtype(dtype_object(code).name).num)
+
+# And back. C has more integers than there are sizes: to NumPy, long and long long are two types of 64 bits.
+cdef signed char[NUMPY_NUMBERS] DTYPES
+cdef str letter
+memset(DTYPES, NO_DTYPE, NUMPY_NUMBERS)
+for letter in "?bhilqBHILQefdFD":
+    for code in range(NUM_DTYPES):
+        if NUMPY_TYPES[code] >= 0 and get_dtype(letter) == get_dtype(dtype_object(code).name):
+            DTYPES[get_dtype(letter).num] = code
 
 
 # ---------------------------------------------------------------- lending memory
@@ -162,14 +175,12 @@ cdef TensorBase share_array(object given, bint strict):
     cdef ssize[MAX_NDIM] sizes, strides
     cdef TensorBase out
     cdef int i, dtype = NO_DTYPE, ndim
-    cdef ssize bytes_reached = 0
+    cdef ssize bytes_reached = 0, stride
     cdef bint fits = True
     array = given
     ndim = cnp.PyArray_NDIM(array)
-    for i in range(NUM_DTYPES):
-        if NUMPY_TYPES[i] == cnp.PyArray_TYPE(array) or (cnp.PyArray_ITEMSIZE(array) == 8 and cnp.PyArray_TYPE(array) == (
-                cnp.NPY_LONGLONG if i == INT64 else cnp.NPY_ULONGLONG if i == UINT64 else -1)):
-            dtype = i
+    if cnp.PyArray_TYPE(array) < NUMPY_NUMBERS:
+        dtype = DTYPES[cnp.PyArray_TYPE(array)]
     if dtype == NO_DTYPE:
         raise TypeError(f"from_numpy: tensorlab has no type for a NumPy array of {array.dtype}; supported are bool, "
                         f"integers of 8 to 64 bits, float16, float32, float64, complex64 and complex128")
@@ -179,10 +190,11 @@ cdef TensorBase share_array(object given, bint strict):
         raise ValueError("from_numpy: the array's byte order is not the machine's; convert it with astype first")
     for i in range(ndim):
         sizes[i] = cnp.PyArray_DIM(array, i)
-        strides[i] = cnp.PyArray_STRIDE(array, i) // item_size[dtype]
-        if cnp.PyArray_STRIDE(array, i) < 0 or cnp.PyArray_STRIDE(array, i) % item_size[dtype] != 0:
+        stride = cnp.PyArray_STRIDE(array, i)
+        strides[i] = stride // item_size[dtype]
+        if stride < 0 or strides[i] * item_size[dtype] != stride:
             fits = False
-        bytes_reached += (sizes[i] - 1) * cnp.PyArray_STRIDE(array, i)
+        bytes_reached += (sizes[i] - 1) * stride
     if not fits:
         if strict:
             raise ValueError("from_numpy: the array has a negative stride, or one that is not a multiple of its element "
