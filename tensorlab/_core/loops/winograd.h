@@ -1,22 +1,28 @@
-/* The three transforms of Winograd's convolution of 2 x 2 outputs by a kernel of 3 x 3, whole vectors at a time.
+/* The transforms of Winograd's convolution of 2 x 2 outputs by kernels of 3 x 3.
 
-       4 x 4 numbers of the image     d  ->  V = B' d B        B' = 1  0 -1  0        G = 1    0    0       A' = 1  1  1  0
-       a kernel                       g  ->  U = G g G'             0  1  1  0            1/2  1/2  1/2          0  1 -1 -1
-       their products, 16 numbers     M  ->  y = A' M A             0 -1  1  0            1/2 -1/2  1/2
-                                                                    0  1  0 -1            0    0    1
-   Source: A. Lavin and S. Gray, "Fast algorithms for convolutional neural networks", 2016. */
+       4 x 4 pixels d     V = B d B'       B = 1  0 -1  0      G =  1    0    0      A = 1  1  1  0
+       a kernel g         U = G g G'           0  1  1  0          1/2  1/2  1/2         0  1 -1 -1
+       products M = UV    y = A M A'           0 -1  1  0          1/2 -1/2  1/2
+                                               0  1  0 -1           0    0    1
+
+   Each is done along columns first, then along rows, and to a vector of patches, kernels or
+   places at a time. Source: A. Lavin and S. Gray, "Fast algorithms for convolutional neural
+   networks", 2016. */
 #ifndef TL_WINOGRAD_H
 #define TL_WINOGRAD_H
 #include <stddef.h>
 #include "transpose.h"
 #include "vectors.h"
 
-/* Patches that begin in elements 0 to n of a phase. Number k of each begins at starts[k], and number k of V goes to
-   to[k * step]. All vectors are whole, so there must be room for one more behind the last number that is read or written. */
-static inline void tl_winograd_patches(float *to, ptrdiff_t step, const float *from, const ptrdiff_t *starts, ptrdiff_t n) {
+/* V of the patches that begin at elements 0 to n of a phase: number k of each is a line that
+   begins at starts[k], and goes to to[k * step]. All vectors are whole, so there must be room for
+   one more behind the last number that is read, and behind the last one that is written. */
+static inline void tl_winograd_patches(float *to, ptrdiff_t step, const float *from,
+                                       const ptrdiff_t *starts, ptrdiff_t n) {
     for (ptrdiff_t j = 0; j < n; j += tl_lanes_32) {
         tl_vector_32 d[4][4], t[4][4];
-        for (int k = 0; k < 16; k++) d[k / 4][k % 4] = *(const tl_vector_32 *)(from + starts[k] + j);
+        for (int k = 0; k < 16; k++)
+            d[k / 4][k % 4] = *(const tl_vector_32 *)(from + starts[k] + j);
         for (int c = 0; c < 4; c++) {
             t[0][c] = d[0][c] - d[2][c];
             t[1][c] = d[1][c] + d[2][c];
@@ -33,12 +39,15 @@ static inline void tl_winograd_patches(float *to, ptrdiff_t step, const float *f
     }
 }
 
-/* `count` kernels side by side: number k of one is at from[k * count], and number k of its U goes to to[k * step]. */
-static inline void tl_winograd_kernels(float *restrict to, ptrdiff_t step, const float *restrict from, ptrdiff_t count) {
+/* U of `count` kernels side by side: weight k of each at from[k * count]; its U[k] goes to
+   to[k * step]. */
+static inline void tl_winograd_kernels(float *restrict to, ptrdiff_t step,
+                                       const float *restrict from, ptrdiff_t count) {
     for (ptrdiff_t i = 0; i < count; i++) {
         float t[4][3];
         for (int c = 0; c < 3; c++) {
-            const float a = from[c * count + i], b = from[(3 + c) * count + i], e = from[(6 + c) * count + i];
+            const float a = from[c * count + i], b = from[(3 + c) * count + i];
+            const float e = from[(6 + c) * count + i];
             t[0][c] = a;
             t[1][c] = 0.5f * (a + b + e);
             t[2][c] = 0.5f * (a - b + e);
@@ -54,11 +63,13 @@ static inline void tl_winograd_kernels(float *restrict to, ptrdiff_t step, const
     }
 }
 
-/* n places, a multiple of the lanes: number k of their M is at from[k * step]. The four numbers of y go to lines of n. */
+/* The 2 x 2 outputs of n patches, a multiple of the lanes: M[k] is at from[k * step], and the four
+   outputs go to lines of n. */
 static inline void tl_winograd_places(float *y, const float *from, ptrdiff_t step, ptrdiff_t n) {
     for (ptrdiff_t j = 0; j < n; j += tl_lanes_32) {
         tl_vector_32 m[4][4], s[2][4];
-        for (int k = 0; k < 16; k++) m[k / 4][k % 4] = *(const tl_vector_32 *)(from + k * step + j);
+        for (int k = 0; k < 16; k++)
+            m[k / 4][k % 4] = *(const tl_vector_32 *)(from + k * step + j);
         for (int c = 0; c < 4; c++) {
             s[0][c] = m[0][c] + m[1][c] + m[2][c];
             s[1][c] = m[1][c] - m[2][c] - m[3][c];
@@ -70,18 +81,18 @@ static inline void tl_winograd_places(float *y, const float *from, ptrdiff_t ste
     }
 }
 
-/* out[2 i] = start + even[i] and out[2 i + 1] = start + odd[i], until `out` has so many. */
-static inline void tl_interleave(float *restrict out, ptrdiff_t count, const float *restrict even, const float *restrict odd,
-                                 float start) {
+/* out[2 i] = start + even[i] and out[2 i + 1] = start + odd[i], until `out` has `count`. */
+static inline void tl_interleave(float *restrict out, ptrdiff_t count, const float *restrict even,
+                                 const float *restrict odd, float start) {
     ptrdiff_t i = 0;
 #if defined(__GNUC__)
     for (; i + 8 <= count / 2; i += 8) {
         tl_row_4 a, b, low, high;
+        float sums[16];
         memcpy(&a, even + i, 32);
         memcpy(&b, odd + i, 32);
         low = TL_PICK(tl_row_4, a, b, 0, 8, 1, 9, 2, 10, 3, 11);
         high = TL_PICK(tl_row_4, a, b, 4, 12, 5, 13, 6, 14, 7, 15);
-        float sums[16];
         memcpy(sums, &low, 32);
         memcpy(sums + 8, &high, 32);
         for (int k = 0; k < 16; k++) out[2 * i + k] = start + sums[k];
