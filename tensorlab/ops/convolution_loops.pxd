@@ -1,4 +1,5 @@
 """The loops of convolution, for convolution.pyx."""
+from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.im2col cimport Geometry
 
