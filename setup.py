@@ -132,6 +132,7 @@ HOT_MODULES = (
     "tensorlab.ops.order_statistics",
     "tensorlab.ops.indirect_convolution",
     "tensorlab.ops.winograd",
+    "tensorlab.ops.winograd_weight",
     "tensorlab.ops.panel_convolution",
     "tensorlab.ops.im2col",
     "tensorlab.ops.pointwise",

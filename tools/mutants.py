@@ -69,7 +69,7 @@ FAMILIES = {
               [*OPS, "tests/core/test_layout.py", "tests/test_types.py"]),
     "convolution": ("ops/convolution.pyx ops/convolution_loops.pyx ops/direct_convolution.pyx ops/im2col.pyx "
                     "ops/folding.pyx ops/indirect_convolution.pyx ops/panel_convolution.pyx"
-                    " ops/winograd.pyx", OPS),
+                    " ops/winograd*.pyx", OPS),
     "pooling": ("ops/pooling/*.pyx ops/pooling/composed.py", OPS),
     "fx": ("fx/*.py fx/passes/*.py fx/passes/infra/*.py fx/experimental/*.py viz/program.py", ["tests/fx"]),
     "numbered_modes": ("ops/numbered_modes.py", ["tests/test_second_names.py"]),

@@ -19,6 +19,7 @@ from tensorlab.ops.linalg.product_loops cimport Matrix
 from tensorlab.ops.indirect_convolution cimport is_indirect, run_indirect
 from tensorlab.ops.panel_convolution cimport is_paneled, run_panels
 from tensorlab.ops.winograd cimport is_winograd, run_winograd
+from tensorlab.ops.winograd_weight cimport run_winograd_weight
 from tensorlab.ops.im2col cimport (
     BY_INPUT, BY_WEIGHT, FORWARD, Geometry, col2im, column_size, im2col, plane_size, start_image
 )
@@ -177,7 +178,9 @@ cdef int run_conv(TensorBase x, TensorBase weight, TensorBase out, Geometry* geo
     cdef ssize work = multiplications(geometry) // count
     cdef ssize[2] sizes
     cdef TensorBase partial
-    if is_winograd(geometry, x.dtype_, mode) and run_winograd(x, weight, out, geometry, mode):
+    if is_winograd(geometry, x.dtype_) and (
+            run_winograd_weight(x, weight, out, geometry) if mode == BY_WEIGHT
+            else run_winograd(x, weight, out, geometry, mode)):
         return 0
     if is_indirect(geometry, x.dtype_, mode):
         return run_indirect(x, weight, out, geometry, mode)

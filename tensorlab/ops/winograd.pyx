@@ -38,7 +38,7 @@ from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for
 from tensorlab._core.tensor cimport TensorBase, empty_tensor
 from tensorlab.ops.im2col cimport (
-    BY_INPUT, BY_WEIGHT, Geometry, Wide, copy_plane, find_tap, is_copy_small, measure, mirror,
+    BY_INPUT, Geometry, copy_plane, find_tap, is_copy_small, measure, mirror,
     plane_size
 )
 
@@ -61,35 +61,13 @@ cdef extern from "winograd.h" nogil:
     void tl_interleave(float* out, ssize count, const float* even, const float* odd, float start)
 
 cdef enum:
-    STRIP = 6                   # vectors of patches that are done at a time,
-    BLOCKS = 8                  # and tiles of filters: so much of M lies in the L2 cache
+    BLOCKS = 8                  # tiles of filters that are done at a time: M lies in the L2 cache then
     STEP = 256                  # most products that are summed before the sum goes to M
     LEAST_MEAN = 32             # of channels and filters, harmonic: fewer don't pay for transforms
     LEAST_PLACES = 49           # of an image; not of a batch, so an image has the same bits in any
-    GRAIN = 65536               # multiplications that make a thread worth starting
-
-cdef struct Plan:
-    Geometry geometry           # BY_INPUT: of the convolution that computes it
-    int mode
-    Wide wide
-    ssize[16] starts            # of the lines of a patch, in a plane's phases
-    ssize[2] patches            # rows of them and columns in an image
-    ssize filters               # of a group,
-    ssize blocks                # and of tiles of them
-    ssize images                # that are copied at a time, a batch,
-    ssize batches               # how many of these there are,
-    ssize strips                # and how many strips each has
-    ssize kernel_step           # from k to k in U,
-    ssize patch_step            # in V,
-    ssize product_step          # and in M
-    float* x
-    float* weight
-    float* kernels              # U, [group][block][k][channel][filter]
-    float* out
-    bint failed                 # for want of memory
 
 
-cdef bint is_winograd(Geometry* geometry, int dtype, int mode) noexcept nogil:
+cdef bint is_winograd(Geometry* geometry, int dtype) noexcept nogil:
     """Can a convolution be done so, and is it worth it?"""
     cdef ssize channels = geometry.in_channels, filters = geometry.out_channels
     cdef int d
@@ -97,8 +75,8 @@ cdef bint is_winograd(Geometry* geometry, int dtype, int mode) noexcept nogil:
         if (geometry.kernel[d] != (1 if d == 0 else 3) or geometry.stride[d] != 1
                 or geometry.dilation[d] != 1 or geometry.padding[d] >= geometry.kernel[d]):
             return False
-    return (TL_HAS_FAST_TILE and dtype == FLOAT32 and mode != BY_WEIGHT
-            and geometry.sizes[0] == 1 and plane_size(geometry.out) >= LEAST_PLACES
+    return (TL_HAS_FAST_TILE and dtype == FLOAT32 and geometry.sizes[0] == 1
+            and plane_size(geometry.out) >= LEAST_PLACES
             and 2 * channels * filters >= LEAST_MEAN * (channels + filters)
             and is_copy_small(geometry))
 
@@ -114,11 +92,10 @@ cdef double largest(const float* x, ssize n) noexcept nogil:
     return (<float*>&most)[0]
 
 
-cdef bint stays_finite(const float* x, ssize x_count, const float* weight, ssize weight_count,
-                       ssize channels) noexcept nogil:
-    """V has at most 4 times the largest number of x, U 9/4 times that of the weight, M the sums
-    of their products, and an output nine of these."""
-    return largest(x, x_count) * largest(weight, weight_count) * channels * 81 < FLT_MAX
+cdef bint stays_finite(const float* x, ssize x_count, const float* y, ssize y_count,
+                       double factor) noexcept nogil:
+    """Can't what is made of products of these numbers pass the largest float?"""
+    return largest(x, x_count) * largest(y, y_count) * factor < FLT_MAX
 
 
 # ---------------------------------------------------------------- planning
@@ -179,24 +156,6 @@ cdef void transform_kernels(void* context, ssize begin, ssize end) noexcept nogi
 
 
 # ---------------------------------------------------------------- one strip of patches
-cdef struct Run:                # patches that are next to each other in a row of an image
-    ssize first                 # in the strip,
-    ssize count
-    ssize at                    # where the first of them begins in the copy, for channel 0,
-    ssize out_at                # and its places in the result, for filter 0
-    ssize rows                  # of places in the image, at most two,
-    ssize columns               # and at most 2 * count
-
-cdef struct Strip:
-    ssize width                 # of its lines in V and M, in whole vectors
-    ssize runs
-    Run* run
-    float* copy                 # of the batch, with padding
-    float* patches              # V, [k][channel][patch],
-    float* products             # M, [k][filter of some blocks][patch],
-    float* places               # and the outputs of a filter, [2][2][patch]
-
-
 cdef void list_runs(Plan* plan, Strip* strip, ssize begin, ssize end) noexcept nogil:
     """Of the patches `begin` to `end` of a batch."""
     cdef Geometry* geometry = &plan.geometry
@@ -218,7 +177,7 @@ cdef void list_runs(Plan* plan, Strip* strip, ssize begin, ssize end) noexcept n
 
 
 cdef void transform_patches(Plan* plan, Strip* strip) noexcept nogil:
-    """V. A run's last vector goes past its end; the next run overwrites what that wrote."""
+    """Fill V. A run's last vector goes past its end; the next run overwrites what that wrote."""
     cdef ssize channel, r
     cdef Run* run
     for channel in range(plan.geometry.in_channels):
@@ -231,7 +190,7 @@ cdef void transform_patches(Plan* plan, Strip* strip) noexcept nogil:
 
 cdef void multiply(Plan* plan, Strip* strip, const float* kernels, ssize first,
                    ssize last) noexcept nogil:
-    """M, for blocks `first` to `last` of filters: tile after tile, with panels as equal as
+    """Fill M, for blocks `first` to `last` of filters: tile after tile, with panels as equal as
     possible, as in packed_products.pyx."""
     cdef ssize channels = plan.geometry.in_channels, vectors = strip.width // tl_lanes_32
     cdef ssize panels = (strip.width + tl_columns_32 - 1) // tl_columns_32
@@ -272,19 +231,22 @@ cdef void store_places(Plan* plan, Strip* strip, float* out, const float* produc
                           line + strip.width, start)
 
 
-cdef void run_strip(Plan* plan, Strip* strip, float* out, ssize group) noexcept nogil:
-    """All filters of a group; `out` is where it begins in the first image of the batch."""
-    cdef const float* kernels = plan.kernels + group * plan.blocks * 16 * plan.kernel_step
-    cdef const float* bias = <const float*>plan.geometry.bias
+cdef void run_strip(Plan* plan, Strip* strip) noexcept nogil:
+    """All filters of a group."""
+    cdef Geometry* geometry = &plan.geometry
+    cdef const float* kernels = plan.kernels + strip.group * plan.blocks * 16 * plan.kernel_step
+    cdef const float* bias = <const float*>geometry.bias
+    cdef ssize start = (strip.image * geometry.groups + strip.group) * plan.filters
+    cdef float* out = plan.out + start * plane_size(geometry.out)
     cdef ssize first = 0, last, filter
     transform_patches(plan, strip)
     while first < plan.blocks:
         last = min(first + BLOCKS, plan.blocks)
         multiply(plan, strip, kernels, first, last)
         for filter in range(first * TL_TILE_ROWS, min(last * TL_TILE_ROWS, plan.filters)):
-            store_places(plan, strip, out + filter * plane_size(plan.geometry.out),
+            store_places(plan, strip, out + filter * plane_size(geometry.out),
                          strip.products + (filter - first * TL_TILE_ROWS) * strip.width,
-                         bias[group * plan.filters + filter] if bias != NULL else 0)
+                         bias[strip.group * plan.filters + filter] if bias != NULL else 0)
         first = last
 
 
@@ -309,8 +271,27 @@ cdef inline ssize cut(ssize count, ssize i, ssize parts) noexcept nogil:
     return min(vectors * i // parts * tl_lanes_32, count)
 
 
+cdef void begin_strip(Plan* plan, Strip* strip, ssize i) noexcept nogil:
+    """Strip i, counted through all groups and batches; copy its batch if it's a new one."""
+    cdef Geometry* geometry = &plan.geometry
+    cdef ssize batch = i // plan.strips, images, count, first, last
+    strip.image, strip.group = batch % plan.batches * plan.images, batch // plan.batches
+    images = min(plan.images, geometry.batch - strip.image)
+    if strip.batch != batch:
+        strip.batch = batch
+        copy_images(plan, strip.copy, plan.x + (strip.image * geometry.groups + strip.group)
+                    * geometry.in_channels * plane_size(geometry.sizes), images)
+    count = images * plan.patches[0] * plan.patches[1]
+    first = cut(count, i % plan.strips, plan.strips)
+    last = cut(count, i % plan.strips + 1, plan.strips)
+    strip.count = last - first
+    strip.width = (strip.count + tl_lanes_32 - 1) // tl_lanes_32 * tl_lanes_32
+    list_runs(plan, strip, first, last)
+
+
 cdef bint take_memory(Plan* plan, Strip* strip) noexcept nogil:
     cdef ssize lanes = tl_lanes_32
+    strip.batch = -1
     strip.copy = <float*>calloc(
         plan.images * plan.geometry.in_channels * plan.wide.plane + lanes, sizeof(float))
     strip.patches = <float*>malloc(16 * plan.patch_step * sizeof(float))
@@ -321,34 +302,26 @@ cdef bint take_memory(Plan* plan, Strip* strip) noexcept nogil:
             and strip.places != NULL and strip.run != NULL)
 
 
-cdef void run_strips(void* context, ssize begin, ssize end) noexcept nogil:
-    """Strips `begin` to `end`, counted through all groups and batches of images."""
-    cdef Plan* plan = <Plan*>context
-    cdef Geometry* geometry = &plan.geometry
-    cdef ssize i, number, group, images, count, first, last, image, copied = -1
-    cdef Strip strip
-    if not take_memory(plan, &strip):
-        plan.failed, end = True, begin
-    for i in range(begin, end):
-        number = i // plan.strips       # of the batch
-        image, group = number % plan.batches * plan.images, number // plan.batches
-        images = min(plan.images, geometry.batch - image)
-        if copied != number:
-            copied = number
-            copy_images(plan, strip.copy, plan.x + (image * geometry.groups + group)
-                        * geometry.in_channels * plane_size(geometry.sizes), images)
-        count = images * plan.patches[0] * plan.patches[1]
-        first = cut(count, i % plan.strips, plan.strips)
-        last = cut(count, i % plan.strips + 1, plan.strips)
-        strip.width = (last - first + tl_lanes_32 - 1) // tl_lanes_32 * tl_lanes_32
-        list_runs(plan, &strip, first, last)
-        run_strip(plan, &strip, plan.out + (image * geometry.groups + group)
-                  * plan.filters * plane_size(geometry.out), group)
+cdef void free_memory(Strip* strip) noexcept nogil:
     free(strip.copy)
     free(strip.patches)
     free(strip.products)
     free(strip.places)
     free(strip.run)
+
+
+cdef void run_strips(void* context, ssize begin, ssize end) noexcept nogil:
+    """Strips `begin` to `end`, counted through all groups and batches of images."""
+    cdef Plan* plan = <Plan*>context
+    cdef ssize i
+    cdef Strip strip
+    if take_memory(plan, &strip):
+        for i in range(begin, end):
+            begin_strip(plan, &strip, i)
+            run_strip(plan, &strip)
+    else:
+        plan.failed = True
+    free_memory(&strip)
 
 
 cdef bint run_winograd(TensorBase x, TensorBase weight, TensorBase out, Geometry* geometry,
@@ -364,8 +337,10 @@ cdef bint run_winograd(TensorBase x, TensorBase weight, TensorBase out, Geometry
         prepare(&plan, geometry, mode)
         plan.x, plan.weight = <float*>source.data_, <float*>weight.data_
         plan.out = <float*>x.data_ if mode == BY_INPUT else <float*>out.data_
+        # V is 4 times the largest number of x at most, U 9/4 times that of the weight, M the sums
+        # of their products, and an output nine of these.
         if not stays_finite(plan.x, source.numel_, plan.weight, weight.numel_,
-                            plan.geometry.in_channels):
+                            81 * plan.geometry.in_channels):
             return False
     sizes[0] = geometry.groups * plan.blocks * 16 * plan.kernel_step
     kernels = empty_tensor(FLOAT32, 1, sizes)

@@ -26,6 +26,8 @@ CASES = {  # input, out_channels, kernel, stride, padding, dilation, groups
     "several strips": ((1, 32, 35, 33), 32, (3, 3), 1, 1, 1, 1),
     "several batches": ((11, 32, 9, 9), 32, (3, 3), 1, 1, 1, 1),
     "several blocks of filters": ((1, 32, 8, 8), 139, (3, 3), 1, 1, 1, 1),
+    "many small images": ((20, 33, 7, 8), 35, (3, 3), 1, 1, 1, 1),
+    "many images in groups": ((9, 66, 9, 8), 64, (3, 3), 1, (2, 1), 1, 2),
     "a narrow image": ((2, 32, 60, 1), 32, (3, 3), 1, 1, 1, 1),
     "a flat image": ((2, 32, 1, 60), 32, (3, 3), 1, 1, 1, 1),
 }
@@ -43,12 +45,12 @@ def test_whole_numbers_give_exact_sums(name):
 @pytest.mark.parametrize("channels", [32, 64, 256])
 def test_errors_are_those_of_sums(channels):
     """Relative to results of size 1: direct sums are off by 2.5e-7, these by up to twice as much."""
-    case = ((2, channels, 14, 13), 32, (3, 3), 1, 1, 1, 1)
+    case = ((3, channels, 14, 13), 32, (3, 3), 1, 1, 1, 1)
     numbers = [
         each.astype("float32").astype("float64") for each in numbers_for(case, normal_numbers())
     ]
     ours = results(*numbers, "float32", **settings_of(case))
-    for mine, right in zip(ours[:2], definition(*numbers, *case[3:]), strict=False):
+    for mine, right in zip(ours, definition(*numbers, *case[3:]), strict=True):
         error = np.sqrt(((mine - right) ** 2).mean() / (right**2).mean())
         assert error < 6e-7
 
@@ -79,6 +81,18 @@ def test_what_is_not_finite_reaches_only_those_who_see_it(value):
     seen = np.zeros_like(out, dtype=bool)
     seen[1, :, 3:6, 3:6] = True
     np.testing.assert_array_equal(out[~seen], right[~seen])
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan, 1e37])
+def test_the_weight_of_a_filter_whose_gradient_is_not_finite(value):
+    case = ((3, 32, 14, 16), 32, (3, 3), 1, 1, 1, 1)
+    x, weight, grad = numbers_for(case, whole_numbers())
+    x[x == 0] = 1
+    grad[1, 4, 0, 5] = value
+    by_weight = results(x, weight, grad, "float32", padding=1)[2]
+    right = definition(x, weight, grad, *case[3:])[2].astype("float32")
+    np.testing.assert_allclose(by_weight, right, rtol=1e-6)
+    assert np.isfinite(by_weight[[0, 1, 2, 3, 5]]).all()
 
 
 def test_an_output_depends_on_the_pixels_that_it_sees_and_no_others():

@@ -81,6 +81,49 @@ static inline void tl_winograd_places(float *y, const float *from, ptrdiff_t ste
     }
 }
 
+/* A' y A of n patches, a multiple of the lanes: y as four lines of n, and number k of the results
+   goes to to[k * step]. */
+static inline void tl_winograd_gradients(float *to, ptrdiff_t step, const float *y, ptrdiff_t n) {
+    for (ptrdiff_t j = 0; j < n; j += tl_lanes_32) {
+        tl_vector_32 t[4][2];
+        for (int c = 0; c < 2; c++) {
+            const tl_vector_32 upper = *(const tl_vector_32 *)(y + c * n + j);
+            const tl_vector_32 lower = *(const tl_vector_32 *)(y + (2 + c) * n + j);
+            t[0][c] = upper;
+            t[1][c] = upper + lower;
+            t[2][c] = upper - lower;
+            t[3][c] = -lower;
+        }
+        for (int r = 0; r < 4; r++) {
+            float *line = to + 4 * r * step + j;
+            *(tl_vector_32 *)line = t[r][0];
+            *(tl_vector_32 *)(line + step) = t[r][0] + t[r][1];
+            *(tl_vector_32 *)(line + 2 * step) = t[r][0] - t[r][1];
+            *(tl_vector_32 *)(line + 3 * step) = -t[r][1];
+        }
+    }
+}
+
+/* The weights of n kernels, nine next to each other, get G' U G added: U[k] is at from[k * step]. */
+static inline void tl_winograd_weights(float *restrict out, const float *restrict from,
+                                       ptrdiff_t step, ptrdiff_t n) {
+    for (ptrdiff_t i = 0; i < n; i++) {
+        float t[3][4];
+        for (int c = 0; c < 4; c++) {
+            const float a = from[c * step + i], b = from[(4 + c) * step + i];
+            const float d = from[(8 + c) * step + i], e = from[(12 + c) * step + i];
+            t[0][c] = a + 0.5f * (b + d);
+            t[1][c] = 0.5f * (b - d);
+            t[2][c] = 0.5f * (b + d) + e;
+        }
+        for (int r = 0; r < 3; r++) {
+            out[9 * i + 3 * r] += t[r][0] + 0.5f * (t[r][1] + t[r][2]);
+            out[9 * i + 3 * r + 1] += 0.5f * (t[r][1] - t[r][2]);
+            out[9 * i + 3 * r + 2] += 0.5f * (t[r][1] + t[r][2]) + t[r][3];
+        }
+    }
+}
+
 /* out[2 i] = start + even[i] and out[2 i + 1] = start + odd[i], until `out` has `count`. */
 static inline void tl_interleave(float *restrict out, ptrdiff_t count, const float *restrict even,
                                  const float *restrict odd, float start) {
