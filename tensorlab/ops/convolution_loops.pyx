@@ -178,7 +178,7 @@ cdef int run_conv(TensorBase x, TensorBase weight, TensorBase out, Geometry* geo
     cdef ssize work = multiplications(geometry) // count
     cdef ssize[2] sizes
     cdef TensorBase partial
-    if is_winograd(geometry, x.dtype_) and (
+    if is_winograd(geometry, x.dtype_, mode) and (
             run_winograd_weight(x, weight, out, geometry) if mode == BY_WEIGHT
             else run_winograd(x, weight, out, geometry, mode)):
         return 0

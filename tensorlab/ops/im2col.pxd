@@ -22,6 +22,7 @@ cdef struct Geometry:           # of a convolution over three dimensions; fewer 
 
 cdef struct Wide:               # a plane with its padding, dealt out into phases
     ssize[3] size               # of a phase: depth, rows and columns
+    ssize[3] phases             # that taps look at, the first of `stride` in each dimension
     ssize phase                 # elements of a phase,
     ssize plane                 # and of all phases
     ssize reach                 # from the first tap of a phase to its last

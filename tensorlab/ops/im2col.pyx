@@ -152,6 +152,7 @@ cdef void measure(Wide* wide, Geometry* geometry) noexcept nogil:
     cdef int d
     for d in range(3):
         wide.size[d] = geometry.out[d] + (geometry.kernel[d] - 1) * geometry.dilation[d] // geometry.stride[d]
+        wide.phases[d] = min(geometry.stride[d], (geometry.kernel[d] - 1) * geometry.dilation[d] + 1)
     wide.phase = plane_size(wide.size)
     wide.plane = wide.phase * plane_size(geometry.stride)
     wide.reach = ((wide.size[0] - geometry.out[0]) * wide.size[1] + wide.size[1] - geometry.out[1]) * wide.size[2]
@@ -215,15 +216,18 @@ cdef void copy_plane(real* line, real* plane, const ssize* sizes, const ssize* s
     cdef ssize[3] n                                     # and how many there are
     cdef real* lane
     cdef real* elements
+    cdef bint is_seen
     cdef int d
     for phase in range(plane_size(stride)):
         rest = phase
+        is_seen = True
         for d in range(2, -1, -1):
+            is_seen = is_seen and rest % stride[d] < wide.phases[d]
             first[d] = (rest % stride[d] - padding[d] % stride[d] + stride[d]) % stride[d]
             at[d] = (first[d] + padding[d]) // stride[d]
             n[d] = min((sizes[d] - first[d] + stride[d] - 1) // stride[d], wide.size[d] - at[d])
             rest = rest // stride[d]
-        for z in range(n[0]):
+        for z in range(n[0] if is_seen else 0):
             for y in range(n[1]):
                 lane = line + phase * size + ((at[0] + z) * wide.size[1] + at[1] + y) * wide.size[2] + at[2]
                 elements = plane + first[2] + sizes[2] * (

@@ -48,7 +48,7 @@ cdef struct Strip:
     float* products             # M, [k][filter of some blocks][patch],
     float* places               # and the outputs of a filter, [2][2][patch]
 
-cdef bint is_winograd(Geometry* geometry, int dtype) noexcept nogil
+cdef bint is_winograd(Geometry* geometry, int dtype, int mode) noexcept nogil
 cdef bint stays_finite(const float* x, ssize x_count, const float* y, ssize y_count,
                        double factor) noexcept nogil
 cdef bint run_winograd(TensorBase x, TensorBase weight, TensorBase out, Geometry* geometry,

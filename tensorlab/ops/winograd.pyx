@@ -38,7 +38,7 @@ from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for
 from tensorlab._core.tensor cimport TensorBase, empty_tensor
 from tensorlab.ops.im2col cimport (
-    BY_INPUT, Geometry, copy_plane, find_tap, is_copy_small, measure, mirror,
+    BY_INPUT, BY_WEIGHT, Geometry, copy_plane, find_tap, is_copy_small, measure, mirror,
     plane_size
 )
 
@@ -67,7 +67,7 @@ cdef enum:
     LEAST_PLACES = 49           # of an image; not of a batch, so an image has the same bits in any
 
 
-cdef bint is_winograd(Geometry* geometry, int dtype) noexcept nogil:
+cdef bint is_winograd(Geometry* geometry, int dtype, int mode) noexcept nogil:
     """Can a convolution be done so, and is it worth it?"""
     cdef ssize channels = geometry.in_channels, filters = geometry.out_channels
     cdef int d
@@ -76,7 +76,7 @@ cdef bint is_winograd(Geometry* geometry, int dtype) noexcept nogil:
                 or geometry.dilation[d] != 1 or geometry.padding[d] >= geometry.kernel[d]):
             return False
     return (TL_HAS_FAST_TILE and dtype == FLOAT32 and geometry.sizes[0] == 1
-            and plane_size(geometry.out) >= LEAST_PLACES
+            and (mode == BY_WEIGHT or plane_size(geometry.out) >= LEAST_PLACES)
             and 2 * channels * filters >= LEAST_MEAN * (channels + filters)
             and is_copy_small(geometry))
 

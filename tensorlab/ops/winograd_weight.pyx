@@ -32,7 +32,7 @@ cdef extern from "winograd.h" nogil:
     void tl_winograd_weights(float* out, const float* sums, ssize step, ssize n)
 
 cdef enum:
-    LEAST_PATCHES = 128         # of all images: fewer don't pay for the sums' way through the memory
+    LEAST_PATCHES = 256         # of all images: fewer don't pay for the sums' way through the memory
 
 cdef struct Sums:
     Plan plan                   # its `out` is the gradient of the output
