@@ -228,15 +228,52 @@ print({"tensorlab.distributed", "tensorlab.nested", "tensorlab.sparse"} & set(sy
     assert told.split("\n")[:2] == ["{'replayed': 1, 'recorded': 1, 'as Python': 0}", "set()"]
 
 
+def test_compile_imports_what_the_methods_of_an_object_name():
+    told = run("""
+import tensorlab as T
+from tensorlab import nn
+
+class Encoder(nn.Module):
+    def encode(self, x):
+        return T.fft.rfft(x).abs()
+
+class Network(Encoder):
+    def forward(self, x):
+        return self.encode(x)
+
+class Trainer:
+    def __init__(self):
+        self.network, self.again = Network(), self.step
+
+    def step(self, x):
+        return self.loss(self.network(x))
+
+    def loss(self, x):
+        return T.special.entr(x).sum()
+
+f = T.compile(Trainer().step, fullgraph=True)
+for _ in range(2):
+    f(T.ones(3))
+print(f.compiled.counts)
+""")
+    assert told == "{'replayed': 1, 'recorded': 1, 'as Python': 0}\n"
+
+
 def test_what_is_first_asked_for_in_a_recording_is_there_for_the_next_one():
     told = run("""
+import sys
 import warnings
 import tensorlab as T
+from tensorlab.compiler.logs import set_logs
 
 warnings.simplefilter("error")
-f = T.compile(lambda x: getattr(T, "spec" + "ial").entr(x))
+sys.stderr = sys.stdout
+set_logs("breaks")
+f = T.compile(lambda x: getattr(T, "spec" + "ial").entr(x), fullgraph=True)
 for _ in range(3):
     f(T.ones(3))
 print(f.compiled.counts)
 """)
-    assert told == "{'replayed': 1, 'recorded': 1, 'as Python': 1}\n"
+    breaks, counts = told.splitlines()
+    assert breaks.endswith("<lambda>: imports a part of tensorlab; the next call is recorded")
+    assert counts == "{'replayed': 1, 'recorded': 1, 'as Python': 1}"

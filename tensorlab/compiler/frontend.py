@@ -113,8 +113,12 @@ class Compiled:
         imported = imports_made()
         result, trace = record(self.function, args, kwargs)
         if isinstance(trace, Refusal):
-            if imports_made() == imported:  # else what was imported is there the next time
+            if imports_made() == imported:
                 self.refuse(trace)
+            else:  # what it imported is there the next time
+                log(
+                    "breaks", f"{self.name}: imports a part of tensorlab; the next call is recorded"
+                )
             self.replay.as_python += 1
             return result
         self.recorded += 1

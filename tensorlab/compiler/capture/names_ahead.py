@@ -5,6 +5,7 @@ recorded with it. Names are enough to go by, for a module that no code names is 
 """
 
 import functools
+import inspect
 from types import CellType, CodeType, FunctionType, MethodType
 
 from tensorlab.nn.module import Module
@@ -15,32 +16,53 @@ __all__ = ["names_ahead"]
 
 
 def names_ahead(function):
-    """The names in the code of a function, and of what it calls as far as globals and closures tell."""
+    """The names in the code of a function, and of what it calls as far as globals, closures and `self` tell."""
     names, seen, waiting = set(), set(), [function]
     while waiting:
         one = waiting.pop()
-        if isinstance(one, CodeType):  # of a function in a function, too
-            names.update(one.co_names)
-            waiting += one.co_consts
-        elif isinstance(one, FunctionType) and id(one) not in seen:
-            seen.add(id(one))
-            waiting.append(vars(one).get("__wrapped__"))
-            if is_of_program(one):
-                waiting += (one.__code__, *(one.__closure__ or ()))
-                waiting += [one.__globals__.get(name) for name in one.__code__.co_names]
-        elif isinstance(one, MethodType):
-            waiting += (one.__func__, one.__self__)
-        elif isinstance(one, functools.partial):
-            waiting += (one.func, *one.args)
-        elif isinstance(one, CellType) and one != CellType():
-            waiting.append(one.cell_contents)
-        elif isinstance(one, Module) and id(one) not in seen:
-            seen.update(map(id, one.modules()))
-            waiting += {type(part).forward for part in one.modules()}
-        elif isinstance(one, type) and id(one) not in seen and is_of_program(one):
-            seen.add(id(one))
-            waiting += vars(one).values()
+        key = one if isinstance(one, MethodType) else id(one)  # methods are made anew, and compared
+        if key not in seen:
+            seen.add(key)
+            waiting += leads_to(one)
+            if isinstance(one, CodeType):
+                names.update(one.co_names)
     return names
+
+
+def leads_to(one):
+    """What is called or used where this is called: nothing more for an object of a library."""
+    if isinstance(one, CodeType):
+        return one.co_consts  # the code of a function in a function, too
+    if isinstance(one, FunctionType):
+        return [vars(one).get("__wrapped__"), *(used_by(one) if is_of_program(one) else ())]
+    if isinstance(one, MethodType):
+        return [one.__func__, one.__self__, *used_of_self(one)]
+    if isinstance(one, functools.partial):
+        return [one.func, *one.args]
+    if isinstance(one, CellType):
+        return [one.cell_contents] if one != CellType() else ()
+    if isinstance(one, Module):
+        parts = {type(part): part for part in one.modules()}
+        return [MethodType(kind.forward, part) for kind, part in parts.items()]
+    if isinstance(one, type) and is_of_program(one):
+        return vars(one).values()
+    return ()
+
+
+def used_by(function):
+    """The code of a function, and what it finds in its closure and in its globals."""
+    code = function.__code__
+    return [code, *(function.__closure__ or ()), *map(function.__globals__.get, code.co_names)]
+
+
+def used_of_self(method):
+    """What the code of a method may use of its object: the methods and attributes that it names."""
+    if not isinstance(method.__func__, FunctionType) or not is_of_program(method.__func__):
+        return
+    owner = method.__self__
+    for name in method.__func__.__code__.co_names:
+        found = inspect.getattr_static(owner, name, None)
+        yield MethodType(found, owner) if isinstance(found, FunctionType) else found
 
 
 def is_of_program(value):
