@@ -597,7 +597,8 @@ _PLANNED_PACKAGES = (
     "jit",
     "onnx",
 )
-# Packages that are imported when a program asks for them, as it may not need them; and names that stand in them.
+# Packages that are imported when a program asks for them, as it may not need them; and names
+# that stand in them.
 _ON_DEMAND = (
     *_PLANNED_PACKAGES,
     "accelerator",

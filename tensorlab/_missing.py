@@ -1,7 +1,7 @@
 """What a package says when a name is missing: what is meant instead, or where it is planned.
 
-Packages that are planned, and their names, are in `_planned`: programs can import them. What is known of all other
-names is in `_missing_names`.
+Packages that are planned, and their names, are in `_planned`: programs can import them. What is
+known of all other names is in `_missing_names`.
 
 `refuse(package, name)` makes the error; a package calls it from its `__getattr__`, which Python asks only for
 names that are not there. A class has a `MissingAttribute` for each name instead: with a `__getattr__` Python reads

@@ -1,7 +1,8 @@
 """What a notebook adds to an error: the name that was meant, where it has an attribute that is not there.
 
-Python's own traceback says it ("Did you mean: 'weight'?"), and a notebook's does not. A `__getattr__` of Module or
-Tensor could, but it would slow down every attribute that is there; this costs nothing until a cell has failed.
+Python's own traceback says it ("Did you mean: 'weight'?"), and a notebook's does not. A
+`__getattr__` of Module or Tensor could, but it would slow down every attribute that is there;
+this costs nothing until a cell has failed.
 """
 
 import sys

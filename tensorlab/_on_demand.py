@@ -2,8 +2,9 @@
 
     __getattr__, __dir__ = on_demand(__name__, ("optim", "utils"), {"save": "serialization"})
 
-at the end of a package's file: Python calls both for names that it does not find (PEP 562). `dir`, completion and
-`from package import name` work as if all had been imported, and what goes wrong in an import is raised as it is.
+at the end of a package's file: Python calls both for names that it does not find (PEP 562).
+`dir`, completion and `from package import name` work as if all had been imported, and what goes
+wrong in an import is raised as it is.
 """
 
 import functools
@@ -31,7 +32,8 @@ def on_demand(package, modules, homes=None, prefixes=None):
 
     Returns
     -------
-    two functions. The first raises AttributeError for a name that is not there, and says what is known of it
+    two functions. The first raises AttributeError for a name that is not there, and says what
+    is known of it
     """
     homes, prefixes = homes or {}, prefixes or {}
     namespace = vars(sys.modules[package])

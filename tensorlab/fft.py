@@ -2,9 +2,10 @@
 
     y[k] = sum over j of x[j] * exp(-2 pi i j k / n)
 
-`fft` transforms one dimension, `fft2` two and `fftn` several; the names with an i are the inverse. `rfft` takes real
-numbers, and leaves out the half of the result that repeats the other one, conjugated; `irfft` is its inverse. `hfft`
-gives the real spectrum of a signal that repeats itself so, of which only half is given, and `ihfft` is its inverse.
+`fft` transforms one dimension, `fft2` two and `fftn` several; the names with an i are the
+inverse. `rfft` takes real numbers, and leaves out the half of the result that repeats the other
+one, conjugated; `irfft` is its inverse. `hfft` gives the real spectrum of a signal that repeats
+itself so, of which only half is given, and `ihfft` is its inverse.
 
     norm          "backward" (or None)   "ortho"        "forward"
     transform     1                      1 / sqrt(n)    1 / n

@@ -1,7 +1,7 @@
 """How many threads large operations use, loops and matrix products alike.
 
-There is one pool of threads (_core/loops/parallel.pyx). BLAS computes in it, too; its own threads belong to the rest of
-the process.
+There is one pool of threads (_core/loops/parallel.pyx). BLAS computes in it, too; its own
+threads belong to the rest of the process.
 """
 
 from tensorlab._core.loops.parallel import get_threads, set_threads

@@ -1,8 +1,8 @@
 """Where tensors live and how they lie there: device, layout and memory_format.
 
 PyTorch's programs name all three, so they exist, but there is little to choose: tensors live in
-the memory that the processor addresses, on "meta" in no memory at all, or on a device that a program
-has registered (devices.pyx); every layout is strided.
+the memory that the processor addresses, on "meta" in no memory at all, or on a device that a
+program has registered (devices.pyx); every layout is strided.
 """
 
 import operator

@@ -1,7 +1,8 @@
 """gradcheck and gradgradcheck: hold a function's backward against finite differences.
 
-check.py compares the numbers, numerical.py makes those to compare with, backward_rules.py tests what must hold whatever
-the numbers are, forward_rules.py gives the tangents of forward mode, and mismatch.py writes the report.
+check.py compares the numbers, numerical.py makes those to compare with, backward_rules.py tests
+what must hold whatever the numbers are, forward_rules.py gives the tangents of forward mode,
+and mismatch.py writes the report.
 """
 
 from tensorlab import _missing
@@ -32,7 +33,8 @@ def run_check(raise_exception, *args, **settings):
 
 
 # ---------------------------------------------------------------- complex numbers
-# The gradient of a complex number is that of its two parts, as of two real numbers. So that is what is checked.
+# The gradient of a complex number is that of its two parts, as of two real numbers. So that is
+# what is checked.
 def as_real(x):
     """Return a complex tensor as a real one that needs a gradient if x does; anything else as it is."""
     if not (isinstance(x, Tensor) and x.is_complex()):

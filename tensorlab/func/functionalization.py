@@ -34,8 +34,8 @@ def functionalize(func, *, remove="mutations"):
     Raises
     ------
     RuntimeError
-        For another `remove`; when it's called, if `func` writes to a tensor that is no argument of it and was not
-        made in it.
+        For another `remove`; when it's called, if `func` writes to a tensor that is no argument
+        of it and was not made in it.
 
     Examples
     --------

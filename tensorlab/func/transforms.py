@@ -67,8 +67,8 @@ def grad(func, argnums=0, has_aux=False):
     Raises
     ------
     RuntimeError
-        When the function is called: if an argument is no tensor of floating or complex numbers, or `func` does not
-        return one element.
+        When the function is called: if an argument is no tensor of floating or complex numbers,
+        or `func` does not return one element.
 
     Examples
     --------
@@ -358,8 +358,8 @@ def _are_tensors(items):
 def linearize(func, *primals):
     """Call a function, and return what it returned and its Jacobian as a function: tangents -> J tangents.
 
-    What the derivative needs of the function's values is computed once, so that the second function is cheap to call
-    many times, with different tangents.
+    What the derivative needs of the function's values is computed once, so that the second
+    function is cheap to call many times, with different tangents.
 
     Parameters
     ----------

@@ -42,8 +42,8 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     ValueError
         When it is called: if `in_dims` or `out_dims` don't fit, or sizes of batches differ.
     RuntimeError
-        If `func` asks for values of a single example (`item()`, `if x > 0`), or writes what differs from example to
-        example into a tensor that is the same for all.
+        If `func` asks for values of a single example (`item()`, `if x > 0`), or writes what
+        differs from example to example into a tensor that is the same for all.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """The judge's end: starts a student's process, runs a file in it piece by piece, and asks it.
 
-A bug hunt gets a new process for each function that the test is tried on, in an order that is drawn anew:
-a test that counts how often it is called learns nothing from the number.
+A bug hunt gets a new process for each function that the test is tried on, in an order that is
+drawn anew: a test that counts how often it is called learns nothing from the number.
 """
 
 import contextlib

@@ -3,9 +3,9 @@
     submissions/ada/03.py        what Ada handed in; submissions/ada-03.py, a notebook 03.ipynb and
                                  submissions/ada/tensorlab-exercises/03.py are found as well
 
-A student's program runs in a process of its own that only answers questions (`witness`); the checks
-run in another (`referee`), so a verdict can't be forged. It still runs as you and on your machine: use a
-sandbox, or an account that has nothing to lose.
+A student's program runs in a process of its own that only answers questions (`witness`); the
+checks run in another (`referee`), so a verdict can't be forged. It still runs as you and on
+your machine: use a sandbox, or an account that has nothing to lose.
 """
 
 import csv

@@ -1,7 +1,7 @@
 """Course packs: exercises that are not the book's, in the same form.
 
-A pack is a folder of chapters, `60-my-course/exercises.py` beside what it imports, or a Python package that holds
-such folders. Three ways lead to it:
+A pack is a folder of chapters, `60-my-course/exercises.py` beside what it imports, or a Python
+package that holds such folders. Three ways lead to it:
 
     tensorlab check 80 --exercises FOLDER
     TENSORLAB_EXERCISES=FOLDER             several, with ":" between them (";" on Windows)

@@ -1,7 +1,7 @@
 """Exceptions between two processes: the names of their classes travel, and one like them is made.
 
-Only classes of Python and of tensorlab are made; for any other, which a student's program may have defined, a
-new class of the same name is made that inherits the nearest one known.
+Only classes of Python and of tensorlab are made; for any other, which a student's program may
+have defined, a new class of the same name is made that inherits the nearest one known.
 """
 
 import builtins

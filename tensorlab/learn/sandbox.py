@@ -1,7 +1,7 @@
 """A sandbox for a student's process, where the system has one: bubblewrap.
 
-Inside, nothing can be written but an own /tmp, there is no network, no other process is seen, and your
-home, the exercises and what other students handed in are missing.
+Inside, nothing can be written but an own /tmp, there is no network, no other process is seen,
+and your home, the exercises and what other students handed in are missing.
 """
 
 import shutil

@@ -1,7 +1,7 @@
 """Events: what the records of a profile say, as a tree for each thread.
 
-The recording (_core/profiling.pyx) has numbers and objects. Here they become names, shapes and lines of source, and
-each event finds what happened inside it.
+The recording (_core/profiling.pyx) has numbers and objects. Here they become names, shapes and
+lines of source, and each event finds what happened inside it.
 """
 
 import os

@@ -245,8 +245,9 @@ class profile:
     def explain(self):
         """Return sentences about what took the time, and what could be saved.
 
-        They name the ops that took most, what calls of small ops cost beside their work, how long the program waited
-        for a DataLoader, copies that weren't needed, and, with `profile_memory`, the line that needed most memory.
+        They name the ops that took most, what calls of small ops cost beside their work, how
+        long the program waited for a DataLoader, copies that weren't needed, and, with
+        `profile_memory`, the line that needed most memory.
 
         Returns
         -------

@@ -62,8 +62,8 @@ def kineto_available():
 def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0):
     """Return a function of the number of a step that says what `profile` does in it.
 
-    After `skip_first` steps comes a cycle, again and again or `repeat` times: `wait` steps of nothing, `warmup`
-    steps that are recorded and thrown away, `active` steps that are kept.
+    After `skip_first` steps comes a cycle, again and again or `repeat` times: `wait` steps of
+    nothing, `warmup` steps that are recorded and thrown away, `active` steps that are kept.
 
     Parameters
     ----------

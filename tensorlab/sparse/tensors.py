@@ -1,9 +1,10 @@
 """The classes of sparse tensors, and how calls of ops come to the rules for them.
 
-A sparse tensor is a wrapper (`Tensor._make_wrapper_subclass`): it has a shape and a dtype, and holds
-dense tensors, the indices and the values. Autograd treats it as any other tensor. What is left of a
-call below autograd comes to `__torch_dispatch__`, which looks up the op's rule: a function of the
-modules beside this one that computes with indices and values. Dense kernels know nothing of this.
+A sparse tensor is a wrapper (`Tensor._make_wrapper_subclass`): it has a shape and a dtype, and
+holds dense tensors, the indices and the values. Autograd treats it as any other tensor. What is
+left of a call below autograd comes to `__torch_dispatch__`, which looks up the op's rule: a
+function of the modules beside this one that computes with indices and values. Dense kernels
+know nothing of this.
 
 A rule must not call ops with the tensors that it has been given, as these calls would go on to the
 dense kernels: it calls functions that take their parts, or makes an `alias()` first.

@@ -13,9 +13,9 @@ declaration, or, where that is a function that needs what is built on the ops, i
 
     decomposition.of(op)
 
-An op that says nothing has the default. Where a function derives it from the rest of the declaration, a new op
-need not be mentioned anywhere. The form in place (`index_fill_`) has facets of its own; what both share is that of
-`op.functional or op`.
+An op that says nothing has the default. Where a function derives it from the rest of the
+declaration, a new op need not be mentioned anywhere. The form in place (`index_fill_`) has
+facets of its own; what both share is that of `op.functional or op`.
 """
 
 REGISTRY: dict = {}  # name: Op
@@ -95,8 +95,9 @@ is_copy = Facet("is_copy", False)
 converts = Facet("converts", False)
 # The result has elements of the first argument and no others, in other places or several times.
 rearranges = Facet("rearranges", False)
-# The gradient depends on no value of the input, and still leads there: the second derivative is zeros, not missing.
-# So it is with PyTorch's pooling and padding, whose gradients can be penalised like any other's.
+# The gradient depends on no value of the input, and still leads there: the second derivative is
+# zeros, not missing. So it is with PyTorch's pooling and padding, whose gradients can be
+# penalised like any other's.
 zero_curvature = Facet("zero_curvature", False)
 # PyTorch's arithmetic, alone among its functions, also takes numbers only, and answers with a 0-d tensor.
 takes_numbers_only = Facet("takes_numbers_only", False)

@@ -169,8 +169,8 @@ def in_place_overload(aten):
     return f"{name}_{dot}{overload}"
 
 
-# Where a factory takes a type and a device, aten's takes these settings besides. There is one layout here, and
-# no pinned memory.
+# Where a factory takes a type and a device, aten's takes these settings besides. There is one
+# layout here, and no pinned memory.
 FACTORY_SETTINGS = {"dtype": "Layout? layout=None", "device": "bool? pin_memory=None"}
 
 

@@ -1,8 +1,8 @@
 """Capture: run a function once, write down what it does, and find out when it will do the same again.
 
-A function that is recorded really runs, with its real arguments. Three helpers look on: a `CallRecorder` sees
-each call of an op, an `Observer` sees the Python that runs, and `OuterState` keeps copies of what that Python
-could read or change. Take
+A function that is recorded really runs, with its real arguments. Three helpers look on: a
+`CallRecorder` sees each call of an op, an `Observer` sees the Python that runs, and
+`OuterState` keeps copies of what that Python could read or change. Take
 
     >>> import tensorlab
     >>> from tensorlab.compiler.capture import record
@@ -37,9 +37,9 @@ compared, and with what:
     scaled has its code and defaults
     scale == 2.0
 
-A tensor is compared by what ops ask of it, and not by its values. In a second call all guards hold, and `match`
-gives the tensors for the placeholders. Now a program that was made of the graph takes over, and no line of
-`scaled` runs:
+A tensor is compared by what ops ask of it, and not by its values. In a second call all guards
+hold, and `match` gives the tensors for the placeholders. Now a program that was made of the
+graph takes over, and no line of `scaled` runs:
 
     >>> y = tensorlab.zeros(3)
     >>> trace.guards.match((y, 1))
@@ -51,9 +51,10 @@ In a third call something is different. Then the function runs again, and is rec
     >>> trace.guards.why((y, 1))
     'no longer true: scale == 2.0'
 
-What if the function had appended to a list from outside? That is a *side effect*, which a replay would leave out. After
-the call the list differs from the copy of it, and instead of the trace `record` returns a `Refusal`, with the reason.
-It does the same for whatever it doesn't understand, such as a builtin that isn't listed.
+What if the function had appended to a list from outside? That is a *side effect*, which a
+replay would leave out. After the call the list differs from the copy of it, and instead of the
+trace `record` returns a `Refusal`, with the reason. It does the same for whatever it doesn't
+understand, such as a builtin that isn't listed.
 
 The files, each after those that it uses:
 

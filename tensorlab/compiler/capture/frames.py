@@ -1,7 +1,7 @@
 """Frames and code: whose they are, where they are, and which names they use.
 
-A frame is one running call of a Python function. Its code object has the names of the globals and attributes
-that it may use.
+A frame is one running call of a Python function. Its code object has the names of the globals
+and attributes that it may use.
 """
 
 import dis

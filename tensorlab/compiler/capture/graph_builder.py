@@ -31,8 +31,8 @@ CONSTANTS = type(None), bool, int, float, complex, str, Size
 class GraphBuilder:
     """A graph with a node for each call, in order.
 
-    An op that returns one of its arguments, as those in place do, has a node, but the tensor keeps the node
-    that it had: after `add_(x, 1)`, what uses x uses x's node.
+    An op that returns one of its arguments, as those in place do, has a node, but the tensor
+    keeps the node that it had: after `add_(x, 1)`, what uses x uses x's node.
 
     Parameters
     ----------

@@ -1,16 +1,16 @@
 """GuardBuilder: from what a recorded call has used to the guards of the recording.
 
-It begins with the arguments, and with all tracked objects that are compared by identity, and asks each what
-must be in it. What is found there is compared in one of these ways:
+It begins with the arguments, and with all tracked objects that are compared by identity, and
+asks each what must be in it. What is found there is compared in one of these ways:
 
     a number, a string          by its exact value
     an object that the replay needs itself, such as a Module or a function: by identity
     a tensor                    by its TensorState
     anything else               by its type, and then by what is in it, in turn
 
-An object of the last two kinds may be another one at the next call. It gets a *slot*, where the check puts what
-it finds, so that the guards of what is in it can begin there; and so can a guard that demands the same object
-in another place.
+An object of the last two kinds may be another one at the next call. It gets a *slot*, where the
+check puts what it finds, so that the guards of what is in it can begin there; and so can a
+guard that demands the same object in another place.
 """
 
 import collections

@@ -83,12 +83,14 @@ COMPILED_FUNCTION = type(writes_to)  # of Cython; tensorlab has thousands
 _PLAIN_BASES = frozenset((object, dict, list, tuple, int, float, str, bytes))
 
 
-# Modules of decorators such as no_grad(), of what a call of a compiled module goes to, and of ops by name.
+# Modules of decorators such as no_grad(), of what a call of a compiled module goes to, and of
+# ops by name.
 CONSTANTS = (
     *("tensorlab.autograd.grad_mode", "tensorlab.compiler.replay"),
     "tensorlab._core.dispatch.overloads",
 )
-# Modules of a program that hold ops in Cython (utils/cython_extension.py): what their functions do, ops do.
+# Modules of a program that hold ops in Cython (utils/cython_extension.py): what their functions
+# do, ops do.
 EXTENSIONS: set = set()
 
 

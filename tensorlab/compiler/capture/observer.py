@@ -1,8 +1,9 @@
 """Observer: it sees every Python frame that a recorded function enters, and every builtin that it calls.
 
-It tells `OuterState` which names the executed code has, and refuses what can't be replayed. It rests on
-`sys.setprofile`, whose events "call" and "c_call" are documented. tensorlab's own Python is trusted to do what
-it does by calls of ops, but the objects that it reads are outer state like any other.
+It tells `OuterState` which names the executed code has, and refuses what can't be replayed. It
+rests on `sys.setprofile`, whose events "call" and "c_call" are documented. tensorlab's own
+Python is trusted to do what it does by calls of ops, but the objects that it reads are outer
+state like any other.
 """
 
 import contextlib

@@ -1,13 +1,13 @@
 """OuterState: what a function could read and write outside of itself, as it was before the function could change it.
 
-It starts with the arguments and the function, and grows while the function runs. Each executed piece of code
-names globals and attributes; what these names lead to, from the objects that are known already, could be read.
-Each object that is reached this way is *tracked* (tracked.py): it is copied, one level deep, when it is
-reached, and compared with the copy after the call. A difference is a side effect, and the call can't be
-replayed. What was followed becomes guards.
+It starts with the arguments and the function, and grows while the function runs. Each executed
+piece of code names globals and attributes; what these names lead to, from the objects that are
+known already, could be read. Each object that is reached this way is *tracked* (tracked.py): it
+is copied, one level deep, when it is reached, and compared with the copy after the call. A
+difference is a side effect, and the call can't be replayed. What was followed becomes guards.
 
-More is followed than the code reads: if it says `.scale`, that attribute of every tracked object counts as
-read. The price is a few guards that were not needed.
+More is followed than the code reads: if it says `.scale`, that attribute of every tracked
+object counts as read. The price is a few guards that were not needed.
 """
 
 import collections
@@ -57,7 +57,8 @@ class OuterState:
     def reach(self, value, source, by_identity=True):
         """Track an object, and what it leads to without the name of an attribute; returns its Tracked.
 
-        None if it is a value or a constant, as there is nothing in it. `by_identity`: whether no other object would do.
+        None if it is a value or a constant, as there is nothing in it. `by_identity`: whether
+        no other object would do.
         """
         tracked = self.objects.get(id(value))
         if tracked is not None:

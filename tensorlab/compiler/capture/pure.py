@@ -34,8 +34,8 @@ __all__ = [
 # ---------------------------------------------------------------- builtin functions
 # Functions that read or write attributes whose names are not in the code: all attributes then count as read.
 DYNAMIC = frozenset((getattr, hasattr, setattr, delattr, vars, dir))
-# Methods of C that do so. Calls of UNSEEN_READERS are never seen, so that code which names one counts as calling it.
-# Calls of READERS are seen, unless a builtin makes them.
+# Methods of C that do so. Calls of UNSEEN_READERS are never seen, so that code which names one
+# counts as calling it. Calls of READERS are seen, unless a builtin makes them.
 UNSEEN_READERS = frozenset(("__getattribute__", "__getattr__", "__get__", "__set__", "__delete__"))
 READERS = frozenset(
     ("format", "format_map", "__getstate__", "__reduce__", "__reduce_ex__", "__dir__")

@@ -1,8 +1,8 @@
 """What a recorded function has done to tensors, besides calling ops: what a replay can do again, and what it can't.
 
-A graph of ops says which values there are in the end. It does not say what else a program can see of a tensor:
-its history, hooks and attributes, the class and the mode in which it was made. Where these do not follow from
-the ops, the call can't be replayed.
+A graph of ops says which values there are in the end. It does not say what else a program can
+see of a tensor: its history, hooks and attributes, the class and the mode in which it was made.
+Where these do not follow from the ops, the call can't be replayed.
 """
 
 from tensorlab._core.dispatch.recording import has_released
@@ -36,7 +36,8 @@ class TensorEffects:
     def changed_gradients(self):
         """[(tensor from outside, its new gradient or None)], for those that have another one than before.
 
-        Refuses what else can have been done to such a tensor: its values are the only other thing that may change.
+        Refuses what else can have been done to such a tensor: its values are the only other
+        thing that may change.
         """
         found = []
         for tracked in self.outside:
@@ -69,8 +70,8 @@ class TensorEffects:
     def check_histories(self, grad_enabled):
         """Refuse results whose gradients do not follow from the calls of ops.
 
-        Returns whether backward has been through every history: then it can't run again, and no replay has to
-        make one.
+        Returns whether backward has been through every history: then it can't run again, and no
+        replay has to make one.
         """
         wanted = [x for x in self.made if x.requires_grad]
         if wanted and self.makes_leaves():

@@ -6,7 +6,8 @@ Each kind of object is a subclass (tracked_kinds.py), and all answer the same th
     side_effects    is it still as in the snapshot? Asked after the call
     add_guards      what must be in it at the next call? Asked if the call can be replayed
 
-Attributes lead further only when they are used, that is, when executed code names them. `OuterState` says when that is.
+Attributes lead further only when they are used, that is, when executed code names them.
+`OuterState` says when that is.
 """
 
 from .guard_check import MISSING

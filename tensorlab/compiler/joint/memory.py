@@ -165,7 +165,8 @@ class Builder:
 
 
 # ---------------------------------------------------------------- views
-# Of an op that gives several views: a function of the number of one and the arguments, which says how it is made alone.
+# Of an op that gives several views: a function of the number of one and the arguments, which
+# says how it is made alone.
 part = Facet("part")
 
 
@@ -202,8 +203,8 @@ def scatter_whole(builder, parent, view, value):
     return value
 
 
-# Of a view: a function of a Builder, what is viewed, the View and a value, which gives `parent` with that value in the
-# places that the view shows.
+# Of a view: a function of a Builder, what is viewed, the View and a value, which gives `parent`
+# with that value in the places that the view shows.
 scatter = Facet("scatter", lambda op: scatter_whole if forgets_history.of(op) else scatter_part)
 scatter("as_subclass", "getitem_alias")(scatter_whole)
 

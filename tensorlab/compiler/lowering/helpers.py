@@ -1,7 +1,7 @@
 """C functions of generated code that no expression of an op calls: casts, and folds of rows.
 
-They are written once, for a type T, in the notation of scalar expressions (_core/loops/scalar.py), and a
-kernel's source has those that it needs.
+They are written once, for a type T, in the notation of scalar expressions
+(_core/loops/scalar.py), and a kernel's source has those that it needs.
 """
 
 from tensorlab._core.loops.scalar import functions_for, functions_in, scalar_functions

@@ -103,8 +103,8 @@ def broadcast(index_map, shape, loops):
 
 # ------------------------------------------------------------------------------------------------ views
 ROW_MAJOR = "row-major"  # what keeps the row-major order of elements; Values.reshaped needs no more
-# Of a view that is not made of others: a function of the map of its result, the shape of its input, the
-# loops and the other arguments, which gives the map of the input.
+# Of a view that is not made of others: a function of the map of its result, the shape of its
+# input, the loops and the other arguments, which gives the map of the input.
 view_map = Facet("view_map")
 view_map("view", "reshape")(ROW_MAJOR)
 

@@ -1,7 +1,7 @@
 """What reductions fold, and the ops that are several passes over a row: softmax, var and their relatives.
 
-An op of the second kind is taken apart by its decomposition (passes/formulas.py) for its kernel alone, so that
-a schedule never has one of the parts without the others.
+An op of the second kind is taken apart by its decomposition (passes/formulas.py) for its kernel
+alone, so that a schedule never has one of the parts without the others.
 """
 
 from typing import NamedTuple

@@ -24,8 +24,8 @@ def with_helpers(function):
 class KernelWriter:
     """Writes the loops around a group's values.
 
-    A subclass sets `forms`: of each load and then of each store, the factors of the outer counters, the step
-    of the innermost one, and the offset.
+    A subclass sets `forms`: of each load and then of each store, the factors of the outer
+    counters, the step of the innermost one, and the offset.
     """
 
     def __init__(self, values, stores):

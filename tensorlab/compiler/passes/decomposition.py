@@ -1,8 +1,8 @@
 """Decomposition: composite ops as primitive ones, which code generation fuses or calls.
 
-view_forms.py has views, and formulas.py and norm_formulas.py what reduces and may round otherwise. An op
-that none of them mentions stays as it is: a pointwise one is fused by its scalar expression, any other
-one is called.
+view_forms.py has views, and formulas.py and norm_formulas.py what reduces and may round
+otherwise. An op that none of them mentions stays as it is: a pointwise one is fused by its
+scalar expression, any other one is called.
 """
 
 from tensorlab._core.device import contiguous_format

@@ -1,7 +1,8 @@
 """Few singular values or eigenvalues of a large matrix, which is only multiplied with.
 
-Random vectors, multiplied by a matrix a few times, soon lie in the space of its largest singular values;
-a small matrix says the rest. Source: N. Halko, P. Martinsson and J. Tropp, "Finding structure with randomness", 2009.
+Random vectors, multiplied by a matrix a few times, soon lie in the space of its largest
+singular values; a small matrix says the rest. Source: N. Halko, P. Martinsson and J. Tropp,
+"Finding structure with randomness", 2009.
 """
 
 from tensorlab._core.dtypes import finfo

@@ -29,8 +29,8 @@ class Colorize(enum.Enum):
 class Compare:
     """Measurements as a table; one for each label.
 
-    Rows are threads, `env` and `sub_label` or statement; columns are `description`. Measurements of the same task are
-    put together.
+    Rows are threads, `env` and `sub_label` or statement; columns are `description`.
+    Measurements of the same task are put together.
 
     Parameters
     ----------

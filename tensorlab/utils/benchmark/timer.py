@@ -26,8 +26,9 @@ class Language(enum.Enum):
 class Timer:
     """Measures a statement.
 
-    Unlike `timeit.Timer` it runs the statement before it measures, uses a fixed number of threads, and keeps the
-    times of many runs, whose median is less disturbed by what else the machine does than their mean.
+    Unlike `timeit.Timer` it runs the statement before it measures, uses a fixed number of
+    threads, and keeps the times of many runs, whose median is less disturbed by what else the
+    machine does than their mean.
 
     Parameters
     ----------

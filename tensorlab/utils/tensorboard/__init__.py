@@ -14,8 +14,8 @@ model_graph.py  a module, drawn from the ops that it calls
 arrays.py       tensors, numbers and lists as arrays
 protos.py       the messages of tensorboardX
 
-It comes with `pip install "tensorlab-book[tensorboard]"`; TensorBoard itself, which shows the logs, is a program of its
-own: `pip install tensorboard`, then `tensorboard --logdir runs`.
+It comes with `pip install "tensorlab-book[tensorboard]"`; TensorBoard itself, which shows the
+logs, is a program of its own: `pip install tensorboard`, then `tensorboard --logdir runs`.
 """
 
 from ... import _missing
