@@ -26,9 +26,10 @@ def on_demand(package, modules, homes=None, prefixes=None):
     ----------
     package : str, its dotted name
     modules : collection of str, the modules in it that are imported on demand
-    homes : dict of str, optional: other names, and the module in the package that each of them comes from; no
-        module is called as a name in it, which would stand in its place
-    prefixes : dict of str, optional: how names begin that aren't listed, and the module that they come from
+    homes : dict of str, optional: other names, and the module in the package that each of them
+        comes from; no module is called as a name in it, which would stand in its place
+    prefixes : dict of str, optional: how names begin that aren't listed, and the module that
+        they come from
 
     Returns
     -------

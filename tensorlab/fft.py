@@ -186,7 +186,8 @@ def fft(input, n=None, dim=-1, norm=None, *, out=None):
     Parameters
     ----------
     input : Tensor, real or complex
-    n : int, the numbers to transform: the dimension is cut, or padded with zeros, to that size; its own unless given
+    n : int, the numbers to transform: the dimension is cut, or padded with zeros, to that size;
+        its own unless given
     dim : int
     norm : "backward" (None), "ortho" or "forward": divide by nothing, by sqrt(n) or by n
     out : Tensor, optional; the result is written there
@@ -289,7 +290,8 @@ def irfft(input, n=None, dim=-1, norm=None, *, out=None):
     Parameters
     ----------
     input : Tensor, the first half of a transform
-    n : int, the real numbers to return, 2 * (size - 1) unless given: of an odd number of them, say how many
+    n : int, the real numbers to return, 2 * (size - 1) unless given: of an odd number of them,
+        say how many
     dim, norm, out : as for `fft`
 
     Returns

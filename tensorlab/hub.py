@@ -40,7 +40,8 @@ def load(
     model : str, the name of the entry
     *args, **kwargs : what the entry is called with
     source : must be "local"; nothing is downloaded
-    trust_repo, force_reload, verbose, skip_validation : accepted for PyTorch's sake; they are about downloads
+    trust_repo, force_reload, verbose, skip_validation : accepted for PyTorch's sake; they are
+        about downloads
 
     Returns
     -------

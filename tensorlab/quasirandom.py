@@ -26,7 +26,8 @@ class SobolEngine:
     Parameters
     ----------
     dimension : int, from 1 to 21201
-    scramble : bool, mix the bits of each dimension at random: the points stay as even, and differ from seed to seed
+    scramble : bool, mix the bits of each dimension at random: the points stay as even, and
+        differ from seed to seed
     seed : int, of the scrambling; without it, the default generator is used
 
     Raises

@@ -62,7 +62,8 @@ def set_default_tensor_type(t):
 
     Parameters
     ----------
-    t : FloatTensor, DoubleTensor, HalfTensor or BFloat16Tensor, or "tensorlab.FloatTensor" and so on
+    t : FloatTensor, DoubleTensor, HalfTensor or BFloat16Tensor, or "tensorlab.FloatTensor" and
+        so on
 
     Raises
     ------

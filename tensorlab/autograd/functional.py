@@ -154,8 +154,9 @@ def jacobian(
     inputs : Tensor or tuple of Tensors, where it is differentiated
     create_graph : bool, make the Jacobian differentiable
     strict : bool, raise if an output does not depend on an input, instead of giving zeros
-    strategy : "reverse-mode", a backward pass for each element of the outputs, or "forward-mode", a tangent for each
-        element of the inputs: faster where outputs are many and inputs few
+    strategy : "reverse-mode", a backward pass for each element of the outputs, or
+        "forward-mode", a tangent for each element of the inputs: faster where outputs are many
+        and inputs few
     vectorize : bool, make one pass for all elements, as under vmap; "forward-mode" asks for it
 
     Returns

@@ -85,20 +85,24 @@ def gradcheck(
     Parameters
     ----------
     func : function of `inputs` that returns a Tensor or a tuple of Tensors
-    inputs : Tensor or tuple; checked are the tensors that require grad, which should be float64, away from kinks, and
-        without elements that share memory. Other arguments, tensors or not, are passed on
+    inputs : Tensor or tuple; checked are the tensors that require grad, which should be
+        float64, away from kinks, and without elements that share memory. Other arguments,
+        tensors or not, are passed on
     eps : float, how far each element is moved to both sides
     atol, rtol : float; |analytical - numerical| <= atol + rtol * |numerical| must hold for each entry
     raise_exception : bool; raise what went wrong, or return False
     nondet_tol : float, by how much two runs of the same backward may differ
-    check_undefined_grad : bool, check that backward takes missing gradients as zeros, and forward mode missing tangents
+    check_undefined_grad : bool, check that backward takes missing gradients as zeros, and
+        forward mode missing tangents
     check_grad_dtypes : bool, check that each gradient has its input's dtype
     check_batched_grad : bool, check that several gradients at once give what they give one by one
-    fast_mode : bool, compare one random combination of all entries; the cost no longer grows with the tensors
-    masked : bool; gradients that must vanish need to do so within rounding only. There are no sparse tensors, for which
-        this was made
+    fast_mode : bool, compare one random combination of all entries; the cost no longer grows
+        with the tensors
+    masked : bool; gradients that must vanish need to do so within rounding only. There are no
+        sparse tensors, for which this was made
     check_backward_ad, check_forward_ad : bool, which of backward and forward mode are checked
-    check_batched_forward_grad : bool, check that forward mode under vmap gives what it gives for each tangent
+    check_batched_forward_grad : bool, check that forward mode under vmap gives what it gives
+        for each tangent
 
     Returns
     -------
@@ -175,7 +179,8 @@ def gradgradcheck(
     func, inputs : as for `gradcheck`
     grad_outputs : Tensor or tuple of Tensors, the gradients of the outputs; random unless given
     gen_non_contig_grad_outputs : bool, make those random gradients non-contiguous
-    check_fwd_over_rev, check_rev_over_rev : bool, whether backward is differentiated by forward mode, and by backward
+    check_fwd_over_rev, check_rev_over_rev : bool, whether backward is differentiated by forward
+        mode, and by backward
 
     The others are those of `gradcheck`.
 

@@ -166,8 +166,9 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     Parameters
     ----------
     tensors : sequence of Tensor that require grad; with mode "any" those that do not are left out
-    fn : function; with mode "all" it gets a list with the gradient of each tensor (None where the pass computes
-        none), as soon as the last of them is there; with mode "any" the first gradient that is there
+    fn : function; with mode "all" it gets a list with the gradient of each tensor (None where
+        the pass computes none), as soon as the last of them is there; with mode "any" the first
+        gradient that is there
     mode : "all" or "any"
 
     Returns

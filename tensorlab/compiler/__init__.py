@@ -63,12 +63,14 @@ def compile(
     Parameters
     ----------
     model : function or Module; without it, `compile` returns a decorator
-    fullgraph : bool, whether a call that can't be one recording raises `compiler.Unsupported`. A first
-        call that changes something, or imports a part of tensorlab that no code names, may run as Python
-    dynamic : bool or None. Sizes are constants of a recording: another size is another recording, but of the same
-        kernels, so nothing is compiled for it. Up to 64 of them don't count among the 8 that a function may have;
-        with False, they do
-    backend : "tensorlab", "aot_eager", "eager", or a function of (GraphModule, example inputs) that returns a function
+    fullgraph : bool, whether a call that can't be one recording raises `compiler.Unsupported`.
+        A first call that changes something, or imports a part of tensorlab that no code names,
+        may run as Python
+    dynamic : bool or None. Sizes are constants of a recording: another size is another
+        recording, but of the same kernels, so nothing is compiled for it. Up to 64 of them
+        don't count among the 8 that a function may have; with False, they do
+    backend : "tensorlab", "aot_eager", "eager", or a function of (GraphModule, example inputs)
+        that returns a function
     mode : "default", "reduce-overhead", "max-autotune" or "max-autotune-no-cudagraphs"
     options : dict; `recompute` (bool) computes pointwise ops again in backward rather than saving
         them, `code` (bool) says whether C is generated, `without` names passes that are left out

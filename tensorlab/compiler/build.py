@@ -20,7 +20,8 @@ def build_plan(graph, schedule=None, addresses=None, *, records=False):
     graph : fx.Graph of op calls; the plan returns the nodes of its output, in the order of `nodes_in`
     schedule : list of Kernel, Blocks and Call (lowering), or None: a call for each node
     addresses : dict, name of a kernel: its address in memory
-    records : bool, whether autograd records the calls, where meta["grad_enabled"] of the node says so
+    records : bool, whether autograd records the calls, where meta["grad_enabled"] of the node
+        says so
     """
     inputs = [node for node in graph.nodes if node.op == "placeholder"]
     results = nodes_in(output_of(graph))

@@ -44,7 +44,8 @@ class Compiled:
     function : callable
     replay : Replay, which a call goes to first
     refusals : list of Refusal, why calls could not be recorded
-    recorded, as_python : int, calls that were recorded, and that ran as Python without being replayed later
+    recorded, as_python : int, calls that were recorded, and that ran as Python without being
+        replayed later
     resized : int, how many of the recorded ones were recorded for another size of a tensor
     dropped : int, replays of recordings that are no longer kept
     """

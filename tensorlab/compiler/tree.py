@@ -88,7 +88,8 @@ def add_path(root, graph, inputs):
     Parameters
     ----------
     root : Branch, empty if this is the first path
-    graph : Graph; its placeholders stand for the same inputs, in the same order, as those of earlier paths
+    graph : Graph; its placeholders stand for the same inputs, in the same order, as those of
+        earlier paths
     inputs : list of Node, the placeholders of the first path
     """
     placeholders = [node for node in graph.nodes if node.op == "placeholder"]

@@ -21,8 +21,8 @@ def make_fastest(trace, variants, inputs):
     ----------
     trace : Trace
     variants : list of Settings
-    inputs : list of Tensors, those of the recorded call; None if they are no longer what they were: then nothing is
-        measured, and the first one it is
+    inputs : list of Tensors, those of the recorded call; None if they are no longer what they
+        were: then nothing is measured, and the first one it is
     """
     if len(variants) == 1 or inputs is None:
         return make_program(trace, variants[0], inputs)

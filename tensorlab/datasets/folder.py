@@ -45,8 +45,10 @@ def make_dataset(
     Parameters
     ----------
     directory : path of the folder with the folders of the classes
-    class_to_idx : dict from the name of a folder to the number of its class; all folders, sorted, if not given
-    extensions : str or sequence of str, what the name of a file may end with, in any case; or instead of it
+    class_to_idx : dict from the name of a folder to the number of its class; all folders,
+        sorted, if not given
+    extensions : str or sequence of str, what the name of a file may end with, in any case; or
+        instead of it
     is_valid_file : function from a path to whether the file counts
     allow_empty : True to accept a class without files
 
@@ -117,7 +119,8 @@ class DatasetFolder(VisionDataset):
     ----------
     root : path of the folder with a folder for each class
     loader : function from a path to a sample
-    extensions : sequence of str, what the names of the files end with, in lower case; or instead of it
+    extensions : sequence of str, what the names of the files end with, in lower case; or
+        instead of it
     transform, target_transform : functions of the sample and of the target
     is_valid_file : function from a path to whether the file counts
     allow_empty : True to accept a class without files
@@ -185,7 +188,8 @@ class ImageFolder(DatasetFolder):
     root : path of the folder with a folder for each class
     transform, target_transform : functions of the image and of the target
     loader : function from a path to an image
-    is_valid_file : function from a path to whether the file counts; by default the names end as those of images do
+    is_valid_file : function from a path to whether the file counts; by default the names end as
+        those of images do
     allow_empty : True to accept a class without images
 
     Attributes

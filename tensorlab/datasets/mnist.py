@@ -18,7 +18,8 @@ class MNIST(VisionDataset):
 
     Parameters
     ----------
-    root : path of the folder that has or gets the files, as `MNIST/raw/train-images-idx3-ubyte` and so on
+    root : path of the folder that has or gets the files, as `MNIST/raw/train-images-idx3-ubyte`
+        and so on
     train : True for the training set, False for the test set
     transform, target_transform : functions of the image and of the target
     download : True to fetch the files that aren't there (12 MB)

@@ -19,8 +19,8 @@ class TextFile(Dataset):
     ----------
     path : path of the file
     length : int, the characters of a sample
-    part : (begin, end), which part of the text the samples come from, as fractions of its length; the vocabulary is
-        that of the whole text, so that parts share their numbers
+    part : (begin, end), which part of the text the samples come from, as fractions of its
+        length; the vocabulary is that of the whole text, so that parts share their numbers
     encoding : str, the encoding of the file
 
     Attributes

@@ -58,8 +58,9 @@ def download_url(url, root, filename=None, md5=None):
     url : str
     root : path of the folder for the file, made if it isn't there
     filename : str, the name it gets; the last part of `url` if not given
-    md5 : str, the checksum that it must have: the digits of an MD5, or "sha256:" and those of a SHA-256. A file that
-        has it is not fetched again; without one, any file of that name counts as the right one
+    md5 : str, the checksum that it must have: the digits of an MD5, or "sha256:" and those of a
+        SHA-256. A file that has it is not fetched again; without one, any file of that name
+        counts as the right one
 
     Returns
     -------
@@ -117,7 +118,8 @@ def extract_archive(from_path, to_path=None, remove_finished=False):
 
     Parameters
     ----------
-    from_path : path of a .zip, .tar, .tar.gz, .tgz, .tar.bz2, or .tar.xz file, or of a .gz file that holds one file
+    from_path : path of a .zip, .tar, .tar.gz, .tgz, .tar.bz2, or .tar.xz file, or of a .gz file
+        that holds one file
     to_path : path of the folder, made if it isn't there; that of the archive if not given
     remove_finished : True to delete the archive afterwards
 

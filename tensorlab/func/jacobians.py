@@ -27,8 +27,8 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
 
     Returns
     -------
-    function : it returns, for each output, the Jacobian by each argument, of shape (*output, *input), or
-        `(jacobian, aux)` with `has_aux`
+    function : it returns, for each output, the Jacobian by each argument, of shape (*output,
+        *input), or `(jacobian, aux)` with `has_aux`
 
     Examples
     --------

@@ -55,7 +55,8 @@ def stack_module_state(models):
 
     Returns
     -------
-    params, buffers : two dicts of name and Tensor, of shape (modules, *shape). Parameters are new leaves
+    params, buffers : two dicts of name and Tensor, of shape (modules, *shape). Parameters are
+        new leaves
 
     Raises
     ------

@@ -55,14 +55,16 @@ def grad(func, argnums=0, has_aux=False):
 
     Parameters
     ----------
-    func : function that returns a Tensor with one element, or, with `has_aux`, that and something else
-    argnums : int or tuple of int, the arguments that the gradient is wanted for; each may be a tree of tensors
+    func : function that returns a Tensor with one element, or, with `has_aux`, that and
+        something else
+    argnums : int or tuple of int, the arguments that the gradient is wanted for; each may be a
+        tree of tensors
     has_aux : bool, whether `func` returns `(value, aux)`, of which `aux` is not differentiated
 
     Returns
     -------
-    function : with the arguments of `func`; it returns the gradient, in the form of the argument (a tuple of
-        them if `argnums` is a tuple), or `(gradient, aux)` with `has_aux`
+    function : with the arguments of `func`; it returns the gradient, in the form of the
+        argument (a tuple of them if `argnums` is a tuple), or `(gradient, aux)` with `has_aux`
 
     Raises
     ------
@@ -203,15 +205,16 @@ def vjp(func, *primals, has_aux=False):
 
     Parameters
     ----------
-    func : function of `primals` that returns a Tensor or a tree of them; with `has_aux`, that and something else
+    func : function of `primals` that returns a Tensor or a tree of them; with `has_aux`, that
+        and something else
     primals : trees of Tensors of floating or complex numbers
     has_aux : bool
 
     Returns
     -------
     output : what `func` returned
-    vjp_fn : function of cotangents, in the form of `output`; it returns the gradients of `primals`: one, or a
-        tuple if there are several. It can be called again, and under vmap
+    vjp_fn : function of cotangents, in the form of `output`; it returns the gradients of
+        `primals`: one, or a tuple if there are several. It can be called again, and under vmap
     aux : only with `has_aux`
 
     Raises
@@ -272,10 +275,12 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
 
     Parameters
     ----------
-    func : function of `primals` that returns a Tensor or a tree of them; with `has_aux`, that and something else
+    func : function of `primals` that returns a Tensor or a tree of them; with `has_aux`, that
+        and something else
     primals : tuple of trees of Tensors
     tangents : tuple of the same form
-    strict : bool; whether to raise if an output doesn't depend on the primals, instead of returning zeros
+    strict : bool; whether to raise if an output doesn't depend on the primals, instead of
+        returning zeros
     has_aux : bool
 
     Returns

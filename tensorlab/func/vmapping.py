@@ -26,11 +26,12 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     Parameters
     ----------
     func : function of tensors that returns tensors; trees of them on both sides
-    in_dims : int, None, or a tree of them in the form of the arguments: which dimension of each tensor counts the
-        examples. None: it has none, and is the same for all
-    out_dims : int, None or a tree of them in the form of the results: where the dimension of the batch is put
-    randomness : "error", "different" or "same"; what random numbers in `func` do: raise, are drawn for each
-        example, or once for all
+    in_dims : int, None, or a tree of them in the form of the arguments: which dimension of each
+        tensor counts the examples. None: it has none, and is the same for all
+    out_dims : int, None or a tree of them in the form of the results: where the dimension of
+        the batch is put
+    randomness : "error", "different" or "same"; what random numbers in `func` do: raise, are
+        drawn for each example, or once for all
     chunk_size : int, how many examples to compute at a time; None: all. Less memory, more calls
 
     Returns

@@ -85,8 +85,8 @@ class Tracer(TracerBase):
     ----------
     autowrap_modules : tuple of modules whose functions become nodes if they are given a proxy
     autowrap_functions : tuple of further such functions
-    param_shapes_constant : bool, whether the shape of a parameter is known while tracing, so that
-        programs may branch on it
+    param_shapes_constant : bool, whether the shape of a parameter is known while tracing, so
+        that programs may branch on it
 
     Examples
     --------
@@ -164,8 +164,8 @@ class Tracer(TracerBase):
         ----------
         attr : str
         attr_val : its value
-        parameter_proxy_cache : dict, the proxies that there are already, by the parameter's dotted
-            name
+        parameter_proxy_cache : dict, the proxies that there are already, by the parameter's
+            dotted name
         """
         if isinstance(attr_val, Parameter):
             members = self.root.named_parameters()
@@ -239,9 +239,9 @@ class Tracer(TracerBase):
         Parameters
         ----------
         root : Module or function
-        concrete_args : dict from names of parameters to the values that they have in this graph.
-            The graph checks that it is given these values later. In nested values `PH` marks inputs
-            that stay open.
+        concrete_args : dict from names of parameters to the values that they have in this
+            graph. The graph checks that it is given these values later. In nested values `PH`
+            marks inputs that stay open.
 
         Returns
         -------

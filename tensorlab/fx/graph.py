@@ -129,8 +129,8 @@ class Graph:
         target : function or str, what is called
         args : tuple
         kwargs : dict
-        name : str, what to call its value; the name of the target unless given. It gets a number if
-            it is taken.
+        name : str, what to call its value; the name of the target unless given. It gets a
+            number if it is taken.
         type_expr : the type of the value, for the annotation in generated source
 
         Returns
@@ -216,8 +216,8 @@ class Graph:
         Parameters
         ----------
         node : Node
-        arg_transform : function that returns, for a node among its arguments, the one of this graph
-            to use instead
+        arg_transform : function that returns, for a node among its arguments, the one of this
+            graph to use instead
         """
         args, kwargs = map_arg(node.args, arg_transform), map_arg(node.kwargs, arg_transform)
         result = self.create_node(node.op, node.target, args, kwargs, node.name, node.type)
@@ -230,8 +230,8 @@ class Graph:
         Parameters
         ----------
         g : Graph
-        val_map : dict, which is filled with {node of g: its copy}; nodes that are in it already are
-            not copied
+        val_map : dict, which is filled with {node of g: its copy}; nodes that are in it already
+            are not copied
         return_output_node : bool, whether to return g's output node, too
 
         Returns
@@ -313,8 +313,8 @@ class Graph:
         Parameters
         ----------
         root_module : str, what the source calls the module: "self"
-        verbose, include_stride, include_device, colored : bool, what to show beside the code; see
-            print_readable
+        verbose, include_stride, include_device, colored : bool, what to show beside the code;
+            see print_readable
 
         Returns
         -------

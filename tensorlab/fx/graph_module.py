@@ -104,8 +104,8 @@ class GraphModule(Module):
 
     Parameters
     ----------
-    root : Module, from which the submodules and attributes come that the nodes name; or a dict of
-        them, by dotted name
+    root : Module, from which the submodules and attributes come that the nodes name; or a dict
+        of them, by dotted name
     graph : Graph
     class_name : str, what the module calls itself
 

@@ -22,7 +22,8 @@ class Interpreter:
     Parameters
     ----------
     module : GraphModule, or the Module whose state a `graph` needs
-    garbage_collect_values : bool, whether to forget a value after its last use; if not, `env` keeps all
+    garbage_collect_values : bool, whether to forget a value after its last use; if not, `env`
+        keeps all
     graph : Graph, to run instead of the module's
 
     Examples

@@ -38,8 +38,8 @@ class SubgraphMatcher:
     ----------
     pattern : Graph
     match_output : bool, whether what the pattern returns must be what the graph returns
-    match_placeholder : bool, whether placeholders must match placeholders; they stand for anything unless
-        True
+    match_placeholder : bool, whether placeholders must match placeholders; they stand for
+        anything unless True
     remove_overlapping_matches : bool, whether only the first of matches that share nodes counts
     ignore_literals : bool, whether numbers and strings may differ
     """

@@ -151,8 +151,8 @@ class Node:
     args, kwargs : the arguments; assign new ones to change them
     users : dict, whose keys are the nodes that use this one
     type : the type of the value as it was annotated, or None
-    meta : dict, what passes note down: `val` and `tensor_meta` of the value, `stack_trace` of the
-        call
+    meta : dict, what passes note down: `val` and `tensor_meta` of the value, `stack_trace` of
+        the call
     """
 
     def __init__(self, graph, name, op, target, args, kwargs, return_type=None):
@@ -368,8 +368,8 @@ class Node:
 
         Parameters
         ----------
-        placeholder_names, maybe_return_typename : lists that take what the first line of a printed
-            graph shows
+        placeholder_names, maybe_return_typename : lists that take what the first line of a
+            printed graph shows
         include_tensor_metadata : bool, whether to show type, shape and strides of `meta["val"]`
         """
         uses = f"[num_users={len(self.users)}]"

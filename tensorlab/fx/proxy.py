@@ -117,8 +117,8 @@ class TracerBase:
     record_stack_traces : bool, whether to note the line of the program that made a node in its meta
     check_mutable_operations : bool, whether to refuse functions that write over their arguments
     trace_asserts : bool, whether `assert proxy` becomes a node
-    proxy_buffer_attributes : bool, whether reading a buffer of a module gives a proxy, as reading a
-        parameter does
+    proxy_buffer_attributes : bool, whether reading a buffer of a module gives a proxy, as
+        reading a parameter does
     traced_func_name : str, the method of a module that is traced
     """
 

@@ -40,8 +40,8 @@ def replace_pattern(gm, pattern, replacement):
     Parameters
     ----------
     gm : GraphModule, which is changed
-    pattern : function or GraphModule; its parameters stand for anything, its calls and literals for
-        themselves
+    pattern : function or GraphModule; its parameters stand for anything, its calls and literals
+        for themselves
     replacement : function or GraphModule with as many parameters
 
     Returns
@@ -81,9 +81,11 @@ def replace_pattern_with_filters(
     Parameters
     ----------
     gm, pattern, replacement : as for replace_pattern; a Graph will do, too
-    match_filters : list of functions of (match, the graph, the pattern's graph); all must return True
+    match_filters : list of functions of (match, the graph, the pattern's graph); all must
+        return True
     ignore_literals : bool, whether numbers and strings in the pattern stand for any others
-    replacement_callback : function of the same, which returns the graph to put in the place of a match
+    replacement_callback : function of the same, which returns the graph to put in the place of
+        a match
 
     Returns
     -------

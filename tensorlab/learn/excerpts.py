@@ -100,7 +100,8 @@ def source(path, name, *, docstrings=True, start=None, end=None):
     path : str, a file of the package, beginning with "tensorlab/"
     name : str, a function, class, Class.method, constant or op banner in it
     docstrings : bool, False leaves docstrings out
-    start, end : str, a piece of the first and of the last line to show; without them, to the region's ends
+    start, end : str, a piece of the first and of the last line to show; without them, to the
+        region's ends
 
     Returns
     -------

@@ -268,9 +268,9 @@ def register_vmap(op, func=None, /, *, lib=None):
 
     Parameters
     ----------
-    func : function(info, in_dims, *args) -> (result, out_dims), usable as a decorator. `info` has
-        `batch_size` and `randomness`; `in_dims` says for each argument in which dimension it has
-        the batch, or None; `out_dims` says so of the result
+    func : function(info, in_dims, *args) -> (result, out_dims), usable as a decorator. `info`
+        has `batch_size` and `randomness`; `in_dims` says for each argument in which dimension
+        it has the batch, or None; `out_dims` says so of the result
 
     Examples
     --------

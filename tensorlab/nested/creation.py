@@ -103,8 +103,8 @@ def as_nested_tensor(ts, dtype=None, device=None, layout=None):
 
     Parameters
     ----------
-    ts : list or tuple of Tensors; or one Tensor, shape (B, L, *inner), all sequences of length L; or
-        a nested tensor, which is returned
+    ts : list or tuple of Tensors; or one Tensor, shape (B, L, *inner), all sequences of length
+        L; or a nested tensor, which is returned
     dtype, device : of the result
     layout : tensorlab.jagged
 
@@ -157,8 +157,8 @@ def nested_tensor_from_jagged(
     ----------
     values : Tensor, the rows of all sequences along dimension jagged_dim - 1
     offsets : Tensor of int64, shape (B + 1,): where each sequence begins, and their end
-    lengths : Tensor of int64, shape (B,): how long each one is; instead of offsets, or with them if
-        the sequences leave gaps
+    lengths : Tensor of int64, shape (B,): how long each one is; instead of offsets, or with
+        them if the sequences leave gaps
     jagged_dim : int, the place of the ragged dimension in the size of the result; 1 unless given
     min_seqlen, max_seqlen : accepted for PyTorch's sake
 

@@ -25,8 +25,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     ----------
     in_features : int
     n_classes : int
-    cutoffs : sequence of int, in increasing order: the first class of each cluster, so that the first is the
-        length of the shortlist
+    cutoffs : sequence of int, in increasing order: the first class of each cluster, so that the
+        first is the length of the shortlist
     div_value : float; cluster i has in_features // div_value**(i + 1) features
     head_bias : bool, whether the head has a bias
     device : "cpu", "meta" or None

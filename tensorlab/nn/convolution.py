@@ -313,7 +313,8 @@ class ConvTranspose1d(_Transposed):
     Parameters
     ----------
     in_channels, out_channels : int
-    kernel_size, stride, padding, dilation, groups, bias : those of the Conv1d it is the transpose of
+    kernel_size, stride, padding, dilation, groups, bias : those of the Conv1d it is the
+        transpose of
     output_padding : int, elements more at the end: which of several lengths that Conv1d had met
     device : "cpu", "meta" or None
     dtype : floating dtype, the default dtype if not given

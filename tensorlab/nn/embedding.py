@@ -84,8 +84,8 @@ class Embedding(_Table):
     max_norm : float or None; vectors that are used and longer are first scaled down to it, in place
     norm_type : float, the p of that norm
     scale_grad_by_freq : bool; divide each vector's gradient by how often it was used
-    sparse : bool; the gradient of the weight is a tensor of layout sparse_coo that holds the vectors
-        that were used, for `optim.SparseAdam`, `optim.SGD` and `optim.Adagrad`
+    sparse : bool; the gradient of the weight is a tensor of layout sparse_coo that holds the
+        vectors that were used, for `optim.SparseAdam`, `optim.SGD` and `optim.Adagrad`
     device : "cpu", "meta" or None
     dtype : floating dtype, the default dtype if not given
 
@@ -203,10 +203,11 @@ class EmbeddingBag(_Table):
     norm_type : float, the p of that norm
     scale_grad_by_freq : bool; divide each vector's gradient by how often it was used; not for "max"
     mode : "sum", "mean" or "max"
-    sparse : bool; the gradient of the weight is a tensor of layout sparse_coo that holds the vectors
-        that were used; not for "max"
+    sparse : bool; the gradient of the weight is a tensor of layout sparse_coo that holds the
+        vectors that were used; not for "max"
     include_last_offset : bool; offsets have one more number behind, the length of the input
-    padding_idx : int or None, the index that is left out of its bags; its vector starts at 0 and is not learned
+    padding_idx : int or None, the index that is left out of its bags; its vector starts at 0
+        and is not learned
     device : "cpu", "meta" or None
     dtype : floating dtype, the default dtype if not given
 

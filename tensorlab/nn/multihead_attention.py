@@ -23,7 +23,8 @@ class MultiheadAttention(Module):
     add_bias_kv : bool, whether to append a learned key and value
     add_zero_attn : bool, whether to append a key and a value of zeros
     kdim, vdim : int, features of key and value; embed_dim if not given
-    batch_first : bool, whether inputs and results are (batch, length, features) and not (length, batch, features)
+    batch_first : bool, whether inputs and results are (batch, length, features) and not
+        (length, batch, features)
     device : "cpu", "meta" or None
     dtype : floating dtype, the default dtype if not given
 

@@ -248,9 +248,11 @@ class FractionalMaxPool2d(_FractionalMaxPool):
     ----------
     kernel_size : int or pair of int, the window
     output_size : int or pair of int, how many windows there are
-    output_ratio : float or pair of float, their number as a share of the input's size, instead of output_size
+    output_ratio : float or pair of float, their number as a share of the input's size, instead
+        of output_size
     return_indices : bool; also return where each number was
-    _random_samples : Tensor, shape (batch, channels, 2), the draws; new ones for each call unless given
+    _random_samples : Tensor, shape (batch, channels, 2), the draws; new ones for each call
+        unless given
 
     Raises
     ------

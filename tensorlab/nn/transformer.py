@@ -50,8 +50,8 @@ class TransformerEncoder(Module):
     encoder_layer : TransformerEncoderLayer, which is copied
     num_layers : int
     norm : Module, called at the end, or None
-    enable_nested_tensor : bool; in evaluation without gradients, whether padding is cut off, so that
-        what stands in its place in the result of the layers is 0
+    enable_nested_tensor : bool; in evaluation without gradients, whether padding is cut off, so
+        that what stands in its place in the result of the layers is 0
     mask_check : bool, taken and ignored: padding is cut off only where it is at the end
 
     Examples

@@ -105,10 +105,10 @@ class TransformerEncoderLayer(Module):
 
         Parameters
         ----------
-        src : Tensor, shape (length, batch, d_model), with `batch_first` (batch, length, d_model), or
-            (length, d_model)
-        src_mask : Tensor, shape (length, length) or (batch * heads, length, length): True or -inf
-            where a place may not look
+        src : Tensor, shape (length, batch, d_model), with `batch_first` (batch, length,
+            d_model), or (length, d_model)
+        src_mask : Tensor, shape (length, length) or (batch * heads, length, length): True or
+            -inf where a place may not look
         src_key_padding_mask : Tensor, shape (batch, length): True or -inf at padding
         is_causal : bool, the hint that src_mask is the causal mask
         """
@@ -204,10 +204,10 @@ class TransformerDecoderLayer(Module):
         ----------
         tgt, memory : Tensor, shape (length, batch, d_model), with `batch_first`
             (batch, length, d_model), or (length, d_model)
-        tgt_mask, memory_mask : Tensor, shape (target length, length) or
-            (batch * heads, target length, length): True or -inf where a place of tgt may not look
-        tgt_key_padding_mask, memory_key_padding_mask : Tensor, shape (batch, length): True or -inf
-            at padding
+        tgt_mask, memory_mask : Tensor, shape (target length, length) or (batch * heads, target
+            length, length): True or -inf where a place of tgt may not look
+        tgt_key_padding_mask, memory_key_padding_mask : Tensor, shape (batch, length): True or
+            -inf at padding
         tgt_is_causal, memory_is_causal : bool, the hint that the mask is the causal mask
         """
         of_self = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)

@@ -17,7 +17,8 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     ----------
     input : Tensor, the predicted means
     target : Tensor, the samples; they broadcast
-    var : Tensor, the predicted variances: of the input's shape, without its last size, or with one size 1; or a float
+    var : Tensor, the predicted variances: of the input's shape, without its last size, or with
+        one size 1; or a float
     full : bool, whether to add the constant log(2 pi) / 2
     eps : float, the least variance; no gradient flows through the limit
     reduction : "mean", "sum" or "none"
@@ -85,7 +86,8 @@ def linear_cross_entropy(
     Parameters
     ----------
     input : Tensor, shape (batch, features) or (features,)
-    linear_weight : Tensor, shape (classes, features) or (classes, ..., features), with several scores for each class
+    linear_weight : Tensor, shape (classes, features) or (classes, ..., features), with several
+        scores for each class
     target : Tensor, classes or probabilities, as for `cross_entropy`
     linear_bias : Tensor, shape (classes,) or (classes, ...), or None
     weight, reduction, label_smoothing : as for `cross_entropy`

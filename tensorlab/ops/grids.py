@@ -26,8 +26,10 @@ def affine_grid(theta, size, align_corners=None):
     Parameters
     ----------
     theta : Tensor, shape (batch, 2, 3) or (batch, 3, 4), floating
-    size : sequence of int, the new shape: (batch, channels, height, width), or with depth in front of height
-    align_corners : bool; whether -1 and 1 are the middles of the corner pixels rather than their outer edges
+    size : sequence of int, the new shape: (batch, channels, height, width), or with depth in
+        front of height
+    align_corners : bool; whether -1 and 1 are the middles of the corner pixels rather than
+        their outer edges
 
     Returns
     -------
@@ -80,10 +82,12 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     Parameters
     ----------
     input : Tensor, shape (batch, channels, height, width), or with depth in front of height; floating
-    grid : Tensor, shape (batch, new height, new width, 2) of (x, y), or with depth (..., 3) of (x, y, z)
+    grid : Tensor, shape (batch, new height, new width, 2) of (x, y), or with depth (..., 3) of
+        (x, y, z)
     mode : "bilinear" (with depth trilinear), "nearest", or "bicubic" for pictures
     padding_mode : what is read outside: "zeros", "border" (the nearest pixel) or "reflection"
-    align_corners : bool; whether -1 and 1 are the middles of the corner pixels rather than their outer edges
+    align_corners : bool; whether -1 and 1 are the middles of the corner pixels rather than
+        their outer edges
 
     Returns
     -------

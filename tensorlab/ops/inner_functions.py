@@ -137,7 +137,8 @@ def segment_reduce(
     data : Tensor, floating
     reduce : "sum", "mean", "max", "min" or "prod"
     lengths : Tensor of integers, shape (*data.shape[:axis], segments): how long each segment is
-    offsets : Tensor of integers, shape (*data.shape[:axis], segments + 1), instead: where each begins and ends
+    offsets : Tensor of integers, shape (*data.shape[:axis], segments + 1), instead: where each
+        begins and ends
     indices : not there in PyTorch, either
     axis : int, the dimension that is split
     unsafe : bool, whether what the segments leave over is let go

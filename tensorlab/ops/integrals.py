@@ -129,8 +129,8 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
     Parameters
     ----------
     input : Tensor, floating
-    spacing : number, the distance between samples, 1 unless given; or a sequence of one for each dimension, each
-        a number or a Tensor of places
+    spacing : number, the distance between samples, 1 unless given; or a sequence of one for
+        each dimension, each a number or a Tensor of places
     dim : int or sequence of int; without it, all dimensions
     edge_order : 1 or 2, the order at the ends
 

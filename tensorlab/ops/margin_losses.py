@@ -32,7 +32,8 @@ def margin_ranking_loss(
 
     Parameters
     ----------
-    input1, input2, target : Tensor of one number of dimensions; they broadcast. `target` holds 1 and -1
+    input1, input2, target : Tensor of one number of dimensions; they broadcast. `target` holds
+        1 and -1
     margin : float, by how much it should be above
 
     Raises
@@ -236,7 +237,8 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     Parameters
     ----------
     input : Tensor of scores, shape (batch, classes) or (classes,)
-    target : Tensor of int64 of the same shape: in each row the right classes, and after the last one -1
+    target : Tensor of int64 of the same shape: in each row the right classes, and after the
+        last one -1
 
     Raises
     ------

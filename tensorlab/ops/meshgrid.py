@@ -85,8 +85,8 @@ def meshgrid(*tensors, indexing=None):
     Parameters
     ----------
     tensors : 1-d or 0-d tensors of one dtype, the coordinates along each axis
-    indexing : "ij", axis i of the results belongs to tensor i; or "xy", the first two exchanged.
-        Not given, it is "ij", with one warning: NumPy's default is "xy"
+    indexing : "ij", axis i of the results belongs to tensor i; or "xy", the first two
+        exchanged. Not given, it is "ij", with one warning: NumPy's default is "xy"
 
     Returns
     -------

@@ -252,11 +252,11 @@ def multi_head_attention_forward(
     out_proj_weight : Tensor, shape (features, features)
     out_proj_bias : Tensor, shape (features,), or None
     training : bool, whether to drop weights
-    key_padding_mask : Tensor, shape (batch, keys) or (keys,): bool, True where a key is padding, or
-        floating, added to the scores
+    key_padding_mask : Tensor, shape (batch, keys) or (keys,): bool, True where a key is
+        padding, or floating, added to the scores
     need_weights : bool, whether to return the weights, too; without, memory stays linear in the length
-    attn_mask : Tensor, shape (queries, keys) or (batch * heads, queries, keys): bool, True where a
-        query may not look, or floating, added to the scores
+    attn_mask : Tensor, shape (queries, keys) or (batch * heads, queries, keys): bool, True
+        where a query may not look, or floating, added to the scores
     use_separate_proj_weight : bool, whether to use the next three
     q_proj_weight, k_proj_weight, v_proj_weight : Tensor, shape (features, the input's features)
     static_k, static_v : Tensor, shape (batch * heads, keys, features / heads), instead of the

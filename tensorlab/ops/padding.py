@@ -17,11 +17,11 @@ def pad(input, pad, mode="constant", value=None):
     Parameters
     ----------
     input : Tensor
-    pad : sequence of int (before, behind) for the last dimension, then for the one before it, ...;
-        a negative number takes elements away
-    mode : "constant"; or, for all dimensions behind batch and channels, "reflect" (a mirror at the
-        outermost element), "replicate" (the outermost element) or "circular" (the other end of
-        what negative numbers leave)
+    pad : sequence of int (before, behind) for the last dimension, then for the one before it,
+        ...; a negative number takes elements away
+    mode : "constant"; or, for all dimensions behind batch and channels, "reflect" (a mirror at
+        the outermost element), "replicate" (the outermost element) or "circular" (the other end
+        of what negative numbers leave)
     value : number, the constant; 0 unless given
 
     Returns

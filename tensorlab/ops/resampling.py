@@ -39,13 +39,17 @@ def interpolate(
 
     Parameters
     ----------
-    input : Tensor, shape (batch, channels, length), (batch, channels, height, width) or with depth in front of height
+    input : Tensor, shape (batch, channels, length), (batch, channels, height, width) or with
+        depth in front of height
     size : int or sequence of int, the new sizes
     scale_factor : float or sequence of float, new size over old size; one of both is given
-    mode : "nearest", "nearest-exact", "area", or by the number of axes "linear", "bilinear", "bicubic", "trilinear"
-    align_corners : bool; whether the middles of the corner pixels, rather than their outer edges, keep their places
+    mode : "nearest", "nearest-exact", "area", or by the number of axes "linear", "bilinear",
+        "bicubic", "trilinear"
+    align_corners : bool; whether the middles of the corner pixels, rather than their outer
+        edges, keep their places
     recompute_scale_factor : bool; take the ratio of the rounded sizes for the scale
-    antialias : bool; when a picture shrinks, widen the filter ("bilinear", "bicubic" and "lanczos", which needs it)
+    antialias : bool; when a picture shrinks, widen the filter ("bilinear", "bicubic" and
+        "lanczos", which needs it)
 
     Returns
     -------

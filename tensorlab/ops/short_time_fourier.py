@@ -81,13 +81,17 @@ def stft(
     input : Tensor, shape (length,) or (batch, length), real or complex
     n_fft : int, numbers of a frame
     hop_length : int, from one frame to the next; n_fft // 4 unless given
-    win_length : int, numbers of the window, which stands in the middle of the frame; n_fft unless given
+    win_length : int, numbers of the window, which stands in the middle of the frame; n_fft
+        unless given
     window : Tensor, shape (win_length,); ones unless given, which PyTorch advises against
-    center : bool, pad the signal on both sides, so that frame t has the number t * hop_length in its middle
+    center : bool, pad the signal on both sides, so that frame t has the number t * hop_length
+        in its middle
     pad_mode : how, see `nn.functional.pad`
     normalized : bool, divide by sqrt(n_fft)
-    onesided : bool, leave out the half that repeats the other, conjugated; True unless given, if all is real
-    return_complex : bool; must be given if all is real. False: real and imaginary part in a last dimension
+    onesided : bool, leave out the half that repeats the other, conjugated; True unless given,
+        if all is real
+    return_complex : bool; must be given if all is real. False: real and imaginary part in a
+        last dimension
     align_to_window : bool, without `center`: frames count from the window's beginning, not from theirs
 
     Returns

@@ -84,7 +84,8 @@ def bartlett_window(window_length, periodic=True, **options):
     Parameters
     ----------
     window_length : int, the number of samples
-    periodic : bool, for transforms: the sample after the last one would be 0 again. False for filters: symmetric
+    periodic : bool, for transforms: the sample after the last one would be 0 again. False for
+        filters: symmetric
     dtype, layout, device, pin_memory, requires_grad : as of `empty`
 
     >>> import tensorlab

@@ -123,7 +123,8 @@ class LBFGS(Optimizer):
 
         Parameters
         ----------
-        closure : callable that clears the gradients, computes the loss and calls backward, and returns the loss
+        closure : callable that clears the gradients, computes the loss and calls backward, and
+            returns the loss
 
         Returns
         -------

@@ -94,7 +94,8 @@ class AveragedModel(Module):
     ----------
     model : Module, which is copied
     device : where the copy is put; the model's unless given
-    avg_fn : function of (average, current, count) that returns the new average; the plain mean unless given
+    avg_fn : function of (average, current, count) that returns the new average; the plain mean
+        unless given
     multi_avg_fn : function of two lists of tensors and the count that writes into the first
     use_buffers : bool, whether buffers are averaged too; else they are copied
 

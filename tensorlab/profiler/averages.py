@@ -159,10 +159,11 @@ class EventList(list):
 
         Parameters
         ----------
-        sort_by : str, an attribute, the largest first: "self_cpu_time_total", "cpu_time_total", "cpu_time",
-            "cpu_memory_usage", "self_cpu_memory_usage" or "count"
+        sort_by : str, an attribute, the largest first: "self_cpu_time_total", "cpu_time_total",
+            "cpu_time", "cpu_memory_usage", "self_cpu_memory_usage" or "count"
         row_limit : int, how many rows; -1 for all
-        max_src_column_width, max_name_column_width, max_shapes_column_width : int, characters, or None
+        max_src_column_width, max_name_column_width, max_shapes_column_width : int, characters,
+            or None
         header : str, a line above the table
         top_level_events_only : bool, whether rows of what is inside others are left out
         time_unit : "s", "ms" or "us", for all times; each its own unless given

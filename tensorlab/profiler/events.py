@@ -81,7 +81,8 @@ class FunctionEvent(FormattedTimes):
     overload_name : str, of an op
     time_range : Interval
     thread : int, from 1; `fwd_thread`: the thread of the forward op, if this is backward
-    cpu_parent, cpu_children : FunctionEvent or None, list of FunctionEvent: what it is in, and what is in it
+    cpu_parent, cpu_children : FunctionEvent or None, list of FunctionEvent: what it is in, and
+        what is in it
     input_shapes : list, with a list of int for each tensor; with `record_shapes`
     stack : list of str, lines of source, the innermost first; with `with_stack`
     sequence_nr : int, of the node that a forward op made, or that backward ran; -1: none

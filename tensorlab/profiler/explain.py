@@ -40,7 +40,8 @@ class Explanation(NamedTuple):
     outside_time : float, time of the main thread that is in no row: Python between the ops
     loader_time, loader_batches : float, int: how long the program waited for batches
     copies : list of Copies
-    peak_bytes, peak_line : int, str: the most memory that was taken, and the line that took the last of it
+    peak_bytes, peak_line : int, str: the most memory that was taken, and the line that took the
+        last of it
     """
 
     wall_time: float

@@ -54,7 +54,8 @@ class profile:
     Parameters
     ----------
     activities : iterable of ProfilerActivity; only the CPU has something to record
-    schedule : function of the number of a step, such as `schedule(...)` makes; all steps are recorded unless given
+    schedule : function of the number of a step, such as `schedule(...)` makes; all steps are
+        recorded unless given
     on_trace_ready : function of the profile, called at the end of each cycle, or of the block
     record_shapes : bool, whether shapes of arguments are kept
     profile_memory : bool, whether blocks of memory are
@@ -287,8 +288,9 @@ class profile:
 
         Parameters
         ----------
-        path : str. `.html`: a picture; `.json` or `.json.gz`: `[times, [bytes of each category]]`, nanoseconds;
-            `.raw.json.gz`: a list of (time, action, [address, category], bytes)
+        path : str. `.html`: a picture; `.json` or `.json.gz`: `[times, [bytes of each
+            category]]`, nanoseconds; `.raw.json.gz`: a list of (time, action, [address,
+            category], bytes)
         device : str, "cpu" unless given
 
         Raises

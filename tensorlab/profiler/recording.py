@@ -18,7 +18,8 @@ class Recording:
     Attributes
     ----------
     tracks : list, the records of each thread
-    start, end : int, nanoseconds by the clock of the records; `began_at`: the same by the clock on the wall
+    start, end : int, nanoseconds by the clock of the records; `began_at`: the same by the clock
+        on the wall
     """
 
     def __init__(self, *, record_shapes, profile_memory, with_stack, with_flops):

@@ -73,7 +73,8 @@ def load_file(filename, device="cpu", *, backend="mmap"):
     ----------
     filename : str or path
     device : "cpu", or "meta" for tensors without data
-    backend : "mmap" or "pread", accepted for PyTorch's sake; tensors are read into memory of their own
+    backend : "mmap" or "pread", accepted for PyTorch's sake; tensors are read into memory of
+        their own
 
     Returns
     -------

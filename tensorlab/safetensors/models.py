@@ -14,7 +14,8 @@ def save_model(model, filename, metadata=None, force_contiguous=True):
     ----------
     model : Module
     filename : str or path
-    metadata : dict from str to str. Each name that is left out is added, with the name that is in the file instead
+    metadata : dict from str to str. Each name that is left out is added, with the name that is
+        in the file instead
     force_contiguous : bool, whether tensors that are not contiguous are saved as contiguous ones
 
     Raises
@@ -43,7 +44,8 @@ def load_model(model, filename, strict=True, device="cpu", *, backend="mmap"):
     ----------
     model : Module with the same parameters, shared in the same way
     filename : str or path
-    strict : bool, whether names that are missing in the file, or that the module does not have, are an error
+    strict : bool, whether names that are missing in the file, or that the module does not have,
+        are an error
     device, backend : as in `load_file`
 
     Returns

@@ -30,13 +30,15 @@ def load(
     Parameters
     ----------
     f : str, path or file that is open for reading bytes and can seek
-    map_location : device, dict of locations, or function of a storage and its location; "cpu" loads what was on
-        an accelerator, and "meta" gives tensors that have a shape and a dtype and no data, which is not read
+    map_location : device, dict of locations, or function of a storage and its location; "cpu"
+        loads what was on an accelerator, and "meta" gives tensors that have a shape and a dtype
+        and no data, which is not read
     weights_only : bool, True unless given: a file can hold tensors, containers, numbers and text, and what
         `serialization.add_safe_globals` allows. With False it can name any class and call any function: a file from
         a stranger can then do to your computer whatever you can
-    mmap : bool, whether the tensors' memory stays in the file until it is touched; `f` is then a path. Loading takes
-        the same time for any size, and checksums of the storages are not looked at
+    mmap : bool, whether the tensors' memory stays in the file until it is touched; `f` is then
+        a path. Loading takes the same time for any size, and checksums of the storages are not
+        looked at
     pickle_module, pickle_load_args : accepted for PyTorch's sake
 
     Returns

@@ -243,8 +243,8 @@ def add_safe_globals(safe_globals):
 
     Parameters
     ----------
-    safe_globals : list of classes and functions, or of pairs of one and its name in files; a file can call
-        them with arguments of its choice, so allow only what is harmless then
+    safe_globals : list of classes and functions, or of pairs of one and its name in files; a
+        file can call them with arguments of its choice, so allow only what is harmless then
     """
     for entry in safe_globals:
         thing, name = entry if isinstance(entry, tuple) else (entry, name_of(entry))

@@ -23,11 +23,12 @@ def save(
 
     Parameters
     ----------
-    obj : tensors, and containers of them: a state dict, lists, numbers, text. Tensors over one storage share it
-        after loading, too. A whole storage is saved even if a tensor shows a part of it: save a clone of a small view
+    obj : tensors, and containers of them: a state dict, lists, numbers, text. Tensors over one
+        storage share it after loading, too. A whole storage is saved even if a tensor shows a
+        part of it: save a clone of a small view
     f : str, path or file that is open for writing bytes
-    pickle_module, pickle_protocol, _use_new_zipfile_serialization, _disable_byteorder_record : accepted for
-        PyTorch's sake; the format is always the newer one
+    pickle_module, pickle_protocol, _use_new_zipfile_serialization, _disable_byteorder_record :
+        accepted for PyTorch's sake; the format is always the newer one
 
     Raises
     ------

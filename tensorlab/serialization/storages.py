@@ -38,7 +38,8 @@ class Storages:
 
     Parameters
     ----------
-    fetch : function from (key, bytes that are needed, is it for meta) to a storage, with the file's data if not
+    fetch : function from (key, bytes that are needed, is it for meta) to a storage, with the
+        file's data if not
     map_location : as in `load`
     is_swapped : bool, whether the file's numbers have their bytes in the other order
     """

@@ -82,12 +82,13 @@ def checkpoint(
     Parameters
     ----------
     function : callable that does the same thing when it is called again with the same arguments
-    use_reentrant : bool; choose False.  True is the older way: only `backward()` without `inputs=` goes through
-        it, tensors inside lists and dicts get no gradient, one argument must require grad, and arguments by name
-        and the options up to `early_stop` do not exist.  Left out, it means True, with a warning.
+    use_reentrant : bool; choose False.  True is the older way: only `backward()` without
+        `inputs=` goes through it, tensors inside lists and dicts get no gradient, one argument
+        must require grad, and arguments by name and the options up to `early_stop` do not
+        exist.  Left out, it means True, with a warning.
     context_fn : function that returns two contexts: for the forward call, and for the recomputation
-    determinism_check : "default": shape, dtype, device and version of what the recomputation saves must be
-        those of what the forward call saved; "none": only their number
+    determinism_check : "default": shape, dtype, device and version of what the recomputation
+        saves must be those of what the forward call saved; "none": only their number
     debug : bool; note which line saves each tensor, and show the lines of both runs if they differ
     early_stop : bool; end the recomputation as soon as all saved tensors are there
     preserve_rng_state : bool, default True; let the recomputation draw the same random numbers

@@ -36,10 +36,10 @@ def graph(*tensors, module=None, names=None, notes=None, saved=False, hooks=Fals
     module : Module whose parameters are called by their names; the first argument if that is one
     names : dict from name to Tensor: how results, intermediate tensors and leaves are called
     notes : dict from node to str: one more line in the node's box
-    saved : bool; show what each node has saved for backward, in bytes, with the version that it had
-        then in a square, crossed out if the tensor is at another one now
-    hooks : bool; show the hooks of each node and of the tensors that it made, as far as they are
-        named, in the order of their calls
+    saved : bool; show what each node has saved for backward, in bytes, with the version that it
+        had then in a square, crossed out if the tensor is at another one now
+    hooks : bool; show the hooks of each node and of the tensors that it made, as far as they
+        are named, in the order of their calls
     most_nodes : int, more are refused, because no one could read the picture
 
     Returns

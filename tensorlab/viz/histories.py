@@ -39,7 +39,8 @@ class Histories:
 
     Parameters
     ----------
-    **tensors : Tensor, by the names that they get; at least one made from something that requires grad
+    **tensors : Tensor, by the names that they get; at least one made from something that
+        requires grad
 
     Examples
     --------

@@ -28,7 +28,8 @@ class Facet(dict):
     Parameters
     ----------
     name : str, the keyword of a declaration and the key of `op.facets`
-    default : what an op has that says nothing, or a function that derives it from the op; it is asked once
+    default : what an op has that says nothing, or a function that derives it from the op; it is
+        asked once
 
     Raises
     ------

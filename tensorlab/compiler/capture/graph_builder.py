@@ -37,12 +37,13 @@ class GraphBuilder:
     Parameters
     ----------
     calls : list of RecordedCall
-    source_of : function of an object, returning its Source if it was there before the call, else None
+    source_of : function of an object, returning its Source if it was there before the call,
+        else None
 
     Attributes
     ----------
-    graph : Graph, with `meta` of the nodes: "val", a tensor on meta or what Python has read; "requires_grad";
-        "source" of a placeholder; "grad_enabled" and "stack_trace" of a call
+    graph : Graph, with `meta` of the nodes: "val", a tensor on meta or what Python has read;
+        "requires_grad"; "source" of a placeholder; "grad_enabled" and "stack_trace" of a call
     inputs : list of (tensor, Source, placeholder)
     nodes : dict, id of a tensor: Node
     """

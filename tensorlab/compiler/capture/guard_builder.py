@@ -42,7 +42,8 @@ class Matters(NamedTuple):
     offsets : bool, whether an op was told where in its storage a tensor begins
     absence : bool, whether code may have noticed that a name is missing
     shared_memory : bool, whether it counts which inputs share memory
-    abstract_classes : int or None, the token of `abc` if it counts which classes are registered with abstract ones
+    abstract_classes : int or None, the token of `abc` if it counts which classes are registered
+        with abstract ones
     """
 
     gradients: bool

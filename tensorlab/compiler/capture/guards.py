@@ -16,9 +16,10 @@ class Guard(NamedTuple):
     Attributes
     ----------
     source : Source
-    check : "identity", "equal", "type", "tensor", "same", "length", "keys", "order" or "code"; guard_check.pyx says
-        what each asks
-    expected : what it is compared with: an object, a type, a TensorState, a Source, a length, a tuple of keys or values
+    check : "identity", "equal", "type", "tensor", "same", "length", "keys", "order" or "code";
+        guard_check.pyx says what each asks
+    expected : what it is compared with: an object, a type, a TensorState, a Source, a length, a
+        tuple of keys or values
     why : str, such as `args[1] == 3`
     """
 
@@ -57,8 +58,10 @@ class Guards:
     check : function of args and kwargs: whether all guards hold
     match : function of args and kwargs: the input tensors, or None if a guard does not hold
     why : function of args and kwargs: the first guard that does not hold, in words; None if all do
-    is_resized : function of args and kwargs: whether nothing but sizes and strides of tensors is different
-    first_sharers : list of int, for each input the first one that shares its memory; empty if that does not matter
+    is_resized : function of args and kwargs: whether nothing but sizes and strides of tensors
+        is different
+    first_sharers : list of int, for each input the first one that shares its memory; empty if
+        that does not matter
     guards : list of Guard, in the order in which they are checked
     """
 

@@ -41,7 +41,8 @@ class Observer:
     code : list of the user's code that was executed
     modules : set of str, the modules of tensorlab whose code was executed
     catches : bool, whether executed code may notice that something is missing
-    asks_abstract_classes : bool, whether it asks which class is registered with which, as `isinstance` does
+    asks_abstract_classes : bool, whether it asks which class is registered with which, as
+        `isinstance` does
     ignored : int, depth of calls that are taken for granted
     """
 

@@ -41,13 +41,15 @@ class Trace:
     graph : fx.Graph, made by a GraphBuilder
     inputs : list of Source, one for each placeholder
     guards : Guards
-    grad_assignments : list of (placeholder Node, Node or None): tensors whose `.grad` is another one after the call
+    grad_assignments : list of (placeholder Node, Node or None): tensors whose `.grad` is
+        another one after the call
     grad_enabled : bool, grad mode at entry
     draws_random : bool, whether an op reads the default generator
     generators : list of Generator, those that ops draw from, the default one included
-    is_spent : bool, whether backward has run through the history of every result that has one: it can't run again
-    value_reads : list of Node, the calls of `item`, `truth`, `tolist` and `sizes`, in order; `meta["val"]` is
-        what was read
+    is_spent : bool, whether backward has run through the history of every result that has one:
+        it can't run again
+    value_reads : list of Node, the calls of `item`, `truth`, `tolist` and `sizes`, in order;
+        `meta["val"]` is what was read
     """
 
     def __init__(self, graph, inputs, guards, grad_assignments, grad_enabled, generators, is_spent):

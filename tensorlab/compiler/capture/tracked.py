@@ -32,7 +32,8 @@ class Tracked:
     attributes_before : dict, a copy of `attributes` from when it was reached
     slots : dict, {name: descriptor} of what it has in `__slots__`
     reads : dict, {name: object} of the attributes or globals that could be read
-    guarded : Source, where the guards find it; None as long as there is no guard, and if it is compared by identity
+    guarded : Source, where the guards find it; None as long as there is no guard, and if it is
+        compared by identity
     """
 
     __slots__ = (

@@ -47,14 +47,14 @@ class Joint:
 
     Attributes
     ----------
-    forward : Graph, which takes the placeholders of the functional graph, and returns its results,
-        the new values of its inputs, and what backward needs
+    forward : Graph, which takes the placeholders of the functional graph, and returns its
+        results, the new values of its inputs, and what backward needs
     saved : number of the last
-    backward : Graph, which takes what was saved, then a tangent for each number in `tangents`; it
-        returns a gradient or None for each placeholder of forward
-    tangents : list of int, the results of forward that have a gradient. A tangent has the layout of
-        the result, or is dense if elements of the result share a place; where the program gives
-        none, it is zeros
+    backward : Graph, which takes what was saved, then a tangent for each number in `tangents`;
+        it returns a gradient or None for each placeholder of forward
+    tangents : list of int, the results of forward that have a gradient. A tangent has the
+        layout of the result, or is dense if elements of the result share a place; where the
+        program gives none, it is zeros
     whole : Graph, the joint graph before partition; it takes placeholders, then tangents, and
         returns results, then gradients
     """

@@ -20,8 +20,8 @@ def without_tangents(graph, tangents, missing):
     ----------
     graph : Graph, which returns a tuple of gradients and None
     tangents : list of Node, those of its placeholders that are tangents
-    missing : set of Node, the tangents without a value. They stay placeholders, which get zeros,
-        as an op that takes several gradients at once may want them all
+    missing : set of Node, the tangents without a value. They stay placeholders, which get
+        zeros, as an op that takes several gradients at once may want them all
 
     Returns
     -------

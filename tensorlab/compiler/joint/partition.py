@@ -31,10 +31,10 @@ def partition(whole, n_results, n_inputs, written=(), mode="save"):
 
     Parameters
     ----------
-    whole : Graph, functional; it takes inputs, then tangents, and returns a tuple of results, then
-        gradients
-    written : set of numbers of inputs that are written when forward has run; what is saved of them
-        is copied
+    whole : Graph, functional; it takes inputs, then tangents, and returns a tuple of results,
+        then gradients
+    written : set of numbers of inputs that are written when forward has run; what is saved of
+        them is copied
     mode : "save" or "recompute"
 
     Returns

@@ -33,14 +33,15 @@ class Functional:
     ----------
     graph : Graph, which returns a flat tuple: `made` results, then the new values of inputs
     made : int
-    writes : list of (number of a placeholder, Node): what the input holds in the end; in the order
-        of the graph's results
-    structure : what the function returned, with a Slot for each tensor and each number read from
-        one
+    writes : list of (number of a placeholder, Node): what the input holds in the end; in the
+        order of the graph's results
+    structure : what the function returned, with a Slot for each tensor and each number read
+        from one
     results : list of Result, by the position of the Slot; one object twice: one tensor twice
-    lost_history : list of Node, calls that read a tensor whose history a write without grad mode
-        has not changed
-    left_out : tuple of (number of a placeholder, int): writes of the program that are not made one by one
+    lost_history : list of Node, calls that read a tensor whose history a write without grad
+        mode has not changed
+    left_out : tuple of (number of a placeholder, int): writes of the program that are not made
+        one by one
     made_versions : tuple of (number of a result, int): writes that have gone into it already
     """
 

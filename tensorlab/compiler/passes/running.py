@@ -41,10 +41,12 @@ def run_passes(graph, inputs=None, names=None, check=None):
     Parameters
     ----------
     graph : Graph
-    inputs : list of Tensors, one for each placeholder; only for `check`, which leaves them as they are
-    names : the passes to run, keys of PASSES; all of them unless given. They run in the order of PASSES
-    check : bool, whether to interpret the graph before and after each pass; what the environment
-        variable TENSORLAB_COMPILE_CHECK says unless given
+    inputs : list of Tensors, one for each placeholder; only for `check`, which leaves them as
+        they are
+    names : the passes to run, keys of PASSES; all of them unless given. They run in the order
+        of PASSES
+    check : bool, whether to interpret the graph before and after each pass; what the
+        environment variable TENSORLAB_COMPILE_CHECK says unless given
 
     Returns
     -------

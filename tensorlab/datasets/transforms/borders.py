@@ -13,7 +13,8 @@ def sides(padding, user):
 
     Parameters
     ----------
-    padding : int, the same on each side; or a sequence of 1 (the same), 2 (left and right, top and bottom) or 4 int
+    padding : int, the same on each side; or a sequence of 1 (the same), 2 (left and right, top
+        and bottom) or 4 int
 
     Raises
     ------

@@ -63,8 +63,10 @@ class ColorJitter(Module):
 
     Parameters
     ----------
-    brightness, contrast, saturation : float x for a factor from max(0, 1 - x) to 1 + x; or (least, largest), from 0 on
-    hue : float x for a part of a turn from -x to x, at most 0.5; or (least, largest) within -0.5 and 0.5
+    brightness, contrast, saturation : float x for a factor from max(0, 1 - x) to 1 + x; or
+        (least, largest), from 0 on
+    hue : float x for a part of a turn from -x to x, at most 0.5; or (least, largest) within
+        -0.5 and 0.5
 
     Raises
     ------

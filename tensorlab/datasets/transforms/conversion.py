@@ -99,8 +99,9 @@ def to_pil_image(pic, mode=None):
     ----------
     pic : Tensor of shape (channels, height, width) or (height, width), floating from 0 to 1 or of integers; or array of
         shape (height, width, channels) or (height, width); 1 to 4 channels
-    mode : str, a mode of Pillow's that goes with so many channels; by default L, LA, RGB or RGBA, and of one channel
-        I;16, I or F for int16, int32 or float32 elements (floating tensors become bytes unless `mode` is "F")
+    mode : str, a mode of Pillow's that goes with so many channels; by default L, LA, RGB or
+        RGBA, and of one channel I;16, I or F for int16, int32 or float32 elements (floating
+        tensors become bytes unless `mode` is "F")
 
     Raises
     ------

@@ -178,10 +178,12 @@ def pad(img, padding, fill=0, padding_mode="constant"):
     Parameters
     ----------
     img : image of Pillow, or Tensor (..., height, width)
-    padding : int, pixels on each side; or (left and right, top and bottom); or (left, top, right, bottom)
-    fill : the colour of the border: a number, for images of Pillow also a tuple with one for each channel or a name
-    padding_mode : "constant" for `fill`; "edge" repeats the outermost pixel, "reflect" mirrors the image in it,
-        "symmetric" mirrors it in its edge
+    padding : int, pixels on each side; or (left and right, top and bottom); or (left, top,
+        right, bottom)
+    fill : the colour of the border: a number, for images of Pillow also a tuple with one for
+        each channel or a name
+    padding_mode : "constant" for `fill`; "edge" repeats the outermost pixel, "reflect" mirrors
+        the image in it, "symmetric" mirrors it in its edge
 
     Raises
     ------
@@ -253,11 +255,12 @@ def resize(img, size, interpolation=InterpolationMode.BILINEAR, max_size=None, a
     Parameters
     ----------
     img : image of Pillow, or Tensor (..., height, width)
-    size : (height, width); or int, the length of the shorter side, where the other one keeps the proportions
+    size : (height, width); or int, the length of the shorter side, where the other one keeps
+        the proportions
     interpolation : InterpolationMode
     max_size : int, at most so long is the longer side; only with an int as `size`
-    antialias : False to leave out pixels of a Tensor that shrinks instead of taking means, with BILINEAR and BICUBIC;
-        images of Pillow always take means
+    antialias : False to leave out pixels of a Tensor that shrinks instead of taking means, with
+        BILINEAR and BICUBIC; images of Pillow always take means
 
     Returns
     -------

@@ -13,7 +13,8 @@ class Resize(Module):
 
     Parameters
     ----------
-    size : (height, width); or int, the length of the shorter side, where the other one keeps the proportions
+    size : (height, width); or int, the length of the shorter side, where the other one keeps
+        the proportions
     interpolation : InterpolationMode
     max_size : int, at most so long is the longer side; only with an int as `size`
     antialias : False to leave out pixels of a Tensor that shrinks instead of taking means
@@ -85,7 +86,8 @@ class Pad(Module):
 
     Parameters
     ----------
-    padding : int, pixels on each side; or (left and right, top and bottom); or (left, top, right, bottom)
+    padding : int, pixels on each side; or (left and right, top and bottom); or (left, top,
+        right, bottom)
     fill : number, for images of Pillow also a tuple with one for each channel or the name of a colour
     padding_mode : "constant", "edge", "reflect" or "symmetric"; see `functional.pad`
 

@@ -55,7 +55,8 @@ def sdpa_kernel(backends, set_priority=False):
     Parameters
     ----------
     backends : SDPBackend or list of SDPBackend
-    set_priority : bool, whether the first of the list that can compute a call does; else blocks go before the formula
+    set_priority : bool, whether the first of the list that can compute a call does; else blocks
+        go before the formula
 
     Raises
     ------

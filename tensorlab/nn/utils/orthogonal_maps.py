@@ -80,8 +80,8 @@ def householder_product(vectors, scales):
 
     Parameters
     ----------
-    vectors : Tensor, shape (..., n, k), k at most n; below the diagonal the reflections' vectors, whose
-        element on it counts as 1
+    vectors : Tensor, shape (..., n, k), k at most n; below the diagonal the reflections'
+        vectors, whose element on it counts as 1
     scales : Tensor, shape (..., k)
 
     Returns

@@ -116,9 +116,10 @@ def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization
     ----------
     module : Module
     name : str, of a parameter of shape (..., m, n)
-    orthogonal_map : "matrix_exp", "cayley" or "householder"; the first for square matrices and the last for
-        others unless given
-    use_trivialization : bool, whether an orthogonal matrix `base` is kept that the map is multiplied with
+    orthogonal_map : "matrix_exp", "cayley" or "householder"; the first for square matrices and
+        the last for others unless given
+    use_trivialization : bool, whether an orthogonal matrix `base` is kept that the map is
+        multiplied with
 
     Returns
     -------

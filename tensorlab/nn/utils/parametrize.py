@@ -272,9 +272,10 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
     ----------
     module : Module that has the tensor
     tensor_name : str
-    parametrization : Module from the original tensor to what `module.<tensor_name>` should be. Its method
-        `right_inverse`, if there is one, goes the other way: it is called once now, and whenever the attribute
-        is assigned to. It may return several tensors; the forward then takes as many.
+    parametrization : Module from the original tensor to what `module.<tensor_name>` should be.
+        Its method `right_inverse`, if there is one, goes the other way: it is called once now,
+        and whenever the attribute is assigned to. It may return several tensors; the forward
+        then takes as many.
     unsafe : bool, whether the parametrization may change shape and dtype, and is not tried now
 
     Returns

@@ -49,7 +49,8 @@ class PackedSequence(_Fields):
     ----------
     data : Tensor, shape (total of all lengths, *), step after step
     batch_sizes : Tensor of int64 on the CPU, shape (steps,), how many rows each step has
-    sorted_indices : Tensor of int64, shape (batch,), or None: which sequence stands where, the longest first
+    sorted_indices : Tensor of int64, shape (batch,), or None: which sequence stands where, the
+        longest first
     unsorted_indices : Tensor of int64, shape (batch,), or None: the inverse permutation
 
     Examples
@@ -174,7 +175,8 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     input : Tensor, shape (steps, batch, *), or (batch, steps, *) with `batch_first`
     lengths : Tensor on the CPU or list of int, shape (batch,): how many steps of each sequence count
     batch_first : bool
-    enforce_sorted : bool; the lengths must fall. Otherwise the sequences are sorted, and the result remembers how
+    enforce_sorted : bool; the lengths must fall. Otherwise the sequences are sorted, and the
+        result remembers how
 
     Returns
     -------

@@ -130,8 +130,8 @@ def cdist(x1, x2, p=2.0, compute_mode=MODES[0]):
     x1 : Tensor, shape (*, rows_1, features), floating
     x2 : Tensor, shape (*, rows_2, features), of the same type; the * broadcast
     p : float from 0 up
-    compute_mode : whether the gradient of Euclidean distances comes from products of matrices, which
-        takes less memory, but loses digits where rows are near to each other:
+    compute_mode : whether the gradient of Euclidean distances comes from products of matrices,
+        which takes less memory, but loses digits where rows are near to each other:
         "use_mm_for_euclid_dist_if_necessary", that is with more than 25 rows,
         "use_mm_for_euclid_dist" or "donot_use_mm_for_euclid_dist". The distances themselves are
         always exact
@@ -261,7 +261,8 @@ def fill_diagonal_(self, fill_value, wrap=False):
     ----------
     self : Tensor of two dimensions, or of more of one size
     fill_value : number
-    wrap : bool; in a matrix of more rows than columns, go on with the next diagonal after a row left out
+    wrap : bool; in a matrix of more rows than columns, go on with the next diagonal after a row
+        left out
 
     Raises
     ------

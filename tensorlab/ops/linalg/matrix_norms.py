@@ -52,8 +52,8 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=No
     Parameters
     ----------
     A : Tensor, floating or complex, of two dimensions or more
-    ord : "fro": of all elements, as one vector; "nuc": the sum of the singular values; 2 and -2: the
-        largest and the smallest of these; 1 and -1: the largest and smallest sum of the
+    ord : "fro": of all elements, as one vector; "nuc": the sum of the singular values; 2 and
+        -2: the largest and the smallest of these; 1 and -1: the largest and smallest sum of the
         absolute values of a column; inf and -inf: of a row
     dim : tuple of two ints, the rows and columns of the matrices
     keepdim : bool, keep these dimensions with size 1

@@ -111,7 +111,8 @@ def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_siz
     input : Tensor, shape (batch, channels, height, width), or without batch, floating
     indices : Tensor, of the input's shape, int64: the second result of `max_pool2d(..., return_indices=True)`
     kernel_size, stride, padding : int or pair of int, those of the pooling
-    output_size : sequence of int, the size of what was pooled, where several are pooled to the same size
+    output_size : sequence of int, the size of what was pooled, where several are pooled to the
+        same size
 
     Returns
     -------

@@ -75,7 +75,8 @@ class SequentialLR(_Combined):
     optimizer : Optimizer, that of all schedulers
     schedulers : list of LRScheduler
     milestones : list of int, one less than schedulers
-    last_epoch : int, the last epoch that is done; the schedulers, made without it, take the steps up to the next one
+    last_epoch : int, the last epoch that is done; the schedulers, made without it, take the
+        steps up to the next one
 
     Raises
     ------

@@ -44,8 +44,10 @@ class CyclicLR(_WithMomentum):
     ----------
     optimizer : Optimizer
     base_lr, max_lr : float, or one for each group
-    step_size_up, step_size_down : int, batches of the way up and of the way down (as many unless given)
-    mode : "triangular", "triangular2" (the height is halved in each cycle) or "exp_range" (times gamma**batch)
+    step_size_up, step_size_down : int, batches of the way up and of the way down (as many
+        unless given)
+    mode : "triangular", "triangular2" (the height is halved in each cycle) or "exp_range"
+        (times gamma**batch)
     gamma : float
     scale_fn : function that gives the height instead of `mode`
     scale_mode : "cycle" or "iterations", what `scale_fn` is called with

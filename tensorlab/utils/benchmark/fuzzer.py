@@ -23,8 +23,8 @@ class FuzzedParameter:
     ----------
     name : str, by which sizes of FuzzedTensors name it
     minval, maxval : the smallest and the largest value; not for a dict
-    distribution : "loguniform": ints, as many from 1 to 10 as from 10 to 100; "uniform": ints, or floats if a bound is
-        one; or a dict {value: probability}
+    distribution : "loguniform": ints, as many from 1 to 10 as from 10 to 100; "uniform": ints,
+        or floats if a bound is one; or a dict {value: probability}
     strict : bool; whether it keeps its value while others are drawn again to meet the constraints
 
     Raises
@@ -187,7 +187,8 @@ class Fuzzer:
     ----------
     parameters : list of FuzzedParameter, or of lists of them
     tensors : list of FuzzedTensor, or of lists of them
-    constraints : list of functions of a dict of parameters; what does not meet all of them is drawn again
+    constraints : list of functions of a dict of parameters; what does not meet all of them is
+        drawn again
     seed : int; a new one unless given
 
     Attributes

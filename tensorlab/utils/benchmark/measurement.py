@@ -86,7 +86,8 @@ class Measurement:
     Attributes
     ----------
     times : list of float, seconds of the statement in each run
-    median, mean, iqr : float, seconds; the interquartile range is where the middle half of the times lies
+    median, mean, iqr : float, seconds; the interquartile range is where the middle half of the
+        times lies
     significant_figures : int, digits that the median can be trusted with
     has_warnings : bool, whether the times differ much
 

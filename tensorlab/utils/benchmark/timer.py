@@ -36,7 +36,8 @@ class Timer:
     global_setup : taken for PyTorch's sake; it is for statements in C++
     timer : function without arguments, seconds
     globals : dict, names that the statement uses; `torch` and `tensorlab` are there
-    label, sub_label, description, env : str, what `Compare` calls the table, the row, the column, and a kind of run
+    label, sub_label, description, env : str, what `Compare` calls the table, the row, the
+        column, and a kind of run
     num_threads : int, threads of ops meanwhile
     language : Language.PYTHON, or "python"
 

@@ -28,7 +28,8 @@ class Progress:
 
     Attributes
     ----------
-    began : list of tensors, the states of the default generator and of those of the samplers when it began
+    began : list of tensors, the states of the default generator and of those of the samplers
+        when it began
     given : int, how many batches were asked for; one whose sample raised counts
     is_over : bool
     has_old_workers : bool, whether the workers have been through another pass before

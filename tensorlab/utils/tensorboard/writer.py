@@ -25,7 +25,8 @@ class SummaryWriter:
     ----------
     log_dir : str or path; runs/DATE_TIME_HOST, unless it is given
     comment : str, what is appended to the default of log_dir
-    purge_step : int; TensorBoard hides what an earlier run has logged in this folder from this step on
+    purge_step : int; TensorBoard hides what an earlier run has logged in this folder from this
+        step on
     max_queue : int, how many events wait until they are written
     flush_secs : number, seconds after which the next event has all written that wait
     filename_suffix : str, the end of the names of the files
@@ -158,7 +159,8 @@ class SummaryWriter:
         Parameters
         ----------
         values : tensor of any shape
-        bins : "tensorflow" for 1548 bins that grow with the distance from 0; or what `numpy.histogram` takes
+        bins : "tensorflow" for 1548 bins that grow with the distance from 0; or what
+            `numpy.histogram` takes
         max_bins : int, as many at most; neighbours are put together
 
         Raises
@@ -201,7 +203,8 @@ class SummaryWriter:
         Parameters
         ----------
         img_tensor : uint8 from 0 to 255, or any other dtype from 0 to 1; what lies outside is clipped
-        dataformats : str, a letter for each dimension: CHW, HWC, HW, or with N for a batch, which becomes a grid
+        dataformats : str, a letter for each dimension: CHW, HWC, HW, or with N for a batch,
+            which becomes a grid
 
         Raises
         ------
@@ -270,7 +273,8 @@ class SummaryWriter:
 
         Parameters
         ----------
-        snd_tensor : shape (1, length), values from -1 to 1; what lies outside is clipped, with a warning
+        snd_tensor : shape (1, length), values from -1 to 1; what lies outside is clipped, with
+            a warning
         sample_rate : int, values a second
         """
         self.add(media.audio(tag, snd_tensor, sample_rate), global_step, walltime)
@@ -332,8 +336,8 @@ class SummaryWriter:
 
         Parameters
         ----------
-        layout : {category: {chart: [kind, tags]}}; the kind is "Multiline", or "Margin" with three tags: value,
-            lower and upper limit
+        layout : {category: {chart: [kind, tags]}}; the kind is "Multiline", or "Margin" with
+            three tags: value, lower and upper limit
 
         Raises
         ------
@@ -406,7 +410,8 @@ class SummaryWriter:
         ----------
         mat : shape (number, dimensions)
         metadata : list of one entry for each point, a label, or a list of values if there is a header
-        label_img : shape (number, channels, height, width), a picture for each point, values as in `add_image`
+        label_img : shape (number, channels, height, width), a picture for each point, values as
+            in `add_image`
         metadata_header : list of str, the names of the values
 
         Raises
@@ -436,7 +441,8 @@ class SummaryWriter:
 
         Parameters
         ----------
-        hparam_dict : dict from str to number, bool, str, tensor with one element, or None, which is left out
+        hparam_dict : dict from str to number, bool, str, tensor with one element, or None,
+            which is left out
         metric_dict : dict from str to number
         hparam_domain_discrete : dict from str to the list of values that a hyperparameter can have
         run_name : str, the folder below log_dir; the time unless it is given

@@ -11,7 +11,8 @@ class PassManager:
 
     Parameters
     ----------
-    passes : list of functions of a GraphModule, which return a PassResult, or None if they change it in place
+    passes : list of functions of a GraphModule, which return a PassResult, or None if they
+        change it in place
     steps : int, how often to run all of them; it ends when none changed anything
     """
 
