@@ -374,8 +374,12 @@ SMALL_TYPES = ("dtype", "device", "layout", "memory_format")
 cdef object plain(object value):
     """An argument that is not a tensor, without what would keep memory alive."""
     if isinstance(value, (list, tuple)):
-        return [None if one is value else plain(one) for one in value]
-    return value if isinstance(value, (int, float, complex, str)) or type(value).__name__ in SMALL_TYPES else None
+        return [one if is_plain(one) else None for one in value]
+    return value if is_plain(value) else None
+
+
+cdef bint is_plain(object value):
+    return isinstance(value, (int, float, complex, str)) or type(value).__name__ in SMALL_TYPES
 
 
 cdef int note_result(long long handle, object result) except -1:

@@ -306,3 +306,46 @@ def test_indices_of_vast_triangles_are_counted_without_overflow(name):
         everything, nothing = nothing, everything
     assert indices(2, 2, everything).tolist() == [[0, 0, 1, 1], [0, 1, 0, 1]]
     assert indices(2**40, 2, nothing).shape == (2, 0)
+
+
+# ---------------------------------------------------------------- lists that hold themselves
+class Hooked(T.Tensor):
+    """A class whose calls come to a hook below autograd, where they would be computed."""
+
+    @staticmethod
+    def __new__(cls, x):
+        return T.Tensor._make_wrapper_subclass(cls, x.shape, dtype=x.dtype)
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        return func(*(T.ones(2, 2) if isinstance(one, cls) else one for one in args))
+
+
+def loop_through(one):
+    """A list that holds a list that holds it."""
+    inner = [one]
+    inner.append([inner])
+    return inner
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.sum(loop_through(1)),
+        lambda x: T.zeros(loop_through(1)),
+        lambda x: T.add(x, loop_through(x)),
+        lambda x: REGISTRY["sum"](x, loop_through(x), False, None),
+    ],
+)
+def test_arguments_are_looked_through_for_tensors_that_layers_know_and_no_deeper(call):
+    alive = T.zeros(2, dtype=T.complex64).conj()  # while there is such a tensor, calls ask for keys
+    x = T.ones(2, 2)
+    with pytest.raises((TypeError, IndexError, RuntimeError)):
+        call(x)
+    with pytest.raises((TypeError, IndexError, RuntimeError)):
+        T.vmap(call)(x)
+    with pytest.raises((TypeError, IndexError, RuntimeError)):
+        T.func.jvp(call, (x,), (x,))
+    with pytest.raises((TypeError, IndexError, RuntimeError)):
+        call(Hooked(x))
+    del alive

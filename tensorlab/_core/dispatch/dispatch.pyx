@@ -12,9 +12,9 @@ op.pyx explains how an op and its derivatives are declared.
 """
 from cpython.object cimport PyObject
 
-from tensorlab._core.dispatch.lazy_bits cimport has_lazy_bits, run_resolved
+from tensorlab._core.dispatch.lazy_bits cimport run_resolved
 from tensorlab._core.dispatch.layers cimport (
-    AUTOCAST, AUTOGRAD, Layer, handle, has_keys, is_seen, topmost
+    AUTOCAST, AUTOGRAD, Layer, handle, is_seen, keys_among, keys_of, topmost
 )
 from tensorlab._core.dispatch.level_calls cimport (
     Level, is_boxed, level_of_call, run_inside, run_level, set_entries
@@ -43,7 +43,7 @@ from tensorlab._core.graph.saved cimport SavedTensor, save_tensor
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops.iterator cimport unary_loop
 from tensorlab._core.state.modes cimport ThreadState, active_layers, thread_state
-from tensorlab._core.tensor cimport TensorBase, alias, takes_part
+from tensorlab._core.tensor cimport LAZY, TensorBase, alias, takes_part
 
 from tensorlab._core.dispatch.facets import converts
 from tensorlab.errors import GradientError
@@ -62,7 +62,7 @@ cdef object run_into(Op op, PyObject** arguments, int n, object out, int rules):
     cdef tuple inputs = tensors_among(arguments, n)
     cdef str where = op.name.removesuffix("_dim")           # users know max_dim as max
     cdef object results
-    if op.infer_function is None or op.is_view or (active_layers and (is_seen(arguments, n) or has_keys(out))):
+    if op.infer_function is None or op.is_view or (active_layers and (is_seen(arguments, n) or keys_of(out))):
         results = run(op, arguments, n)
         if isinstance(results, TensorBase):
             return store_out(where, <TensorBase>results, out, inputs, rules)
@@ -112,7 +112,7 @@ cdef object run_writing(Op twin, PyObject** arguments, int n):
     if twin.records_itself:
         if active_layers and op is not None and (
                 topmost_below_autograd(arguments, n) is not None or is_boxed(arguments, n)
-                or (has_lazy_bits(arguments, n) and not twin.shows_memory)):
+                or (keys_among(arguments, n) & LAZY and not twin.shows_memory)):
             return record_for_layers(twin, arguments, n)
         return backend(twin, arguments, n)
     if op.is_pointwise:
@@ -163,7 +163,7 @@ cdef inline object backend(Op op, PyObject** arguments, int n):
         layer = topmost_below_autograd(arguments, n)
         if layer is not None:
             return handle(layer, op, arguments, n)
-        if has_lazy_bits(arguments, n):
+        if keys_among(arguments, n) & LAZY:
             return run_resolved(op, arguments, n)
     return run_kernel(op, arguments, n)
 

@@ -1,13 +1,13 @@
-"""`__torch_dispatch__`: how a class of tensors, or a mode, gets hold of the calls of ops below autograd.
+"""`__torch_dispatch__`: how a class of tensors, or a mode, gets the calls of ops below autograd.
 
     class Wrapped(Tensor):
         @classmethod
         def __torch_dispatch__(cls, func, types, args=(), kwargs=None): ...
 
-Overrides (overrides.pyx) hear the calls of public functions; here each call of an op is heard, those of backward
-included, after autograd has had its part. So both are layers in the place "mode" (layers.pyx): one that all classes
-share, and one for each mode that is entered. What they are told is an OpOverload (overloads.py), which calls
-the op again, in the layers below.
+Overrides (overrides.pyx) hear the calls of public functions; here each call of an op is heard,
+those of backward included, after autograd has had its part. So both are layers in the place
+"mode" (layers.pyx): one that all classes share, and one for each mode that is entered. What
+they are told is an OpOverload (overloads.py), which calls the op again, in the layers below.
 """
 
 from tensorlab._core.state.modes cimport active_layers, entered_layers as entered_count
@@ -23,17 +23,12 @@ RULES: dict = {}  # (op, class of a mode or of tensors): what is called instead 
 def tensors_of(arguments):
     """The tensors among the arguments of a call, those in lists included."""
     cdef list found = []
-    collect(arguments, found)
-    return found
-
-
-cdef int collect(object arguments, list found) except -1:
     for one in arguments:
         if isinstance(one, TensorBase):
             found.append(one)
         elif isinstance(one, (tuple, list)):
-            collect(one, found)
-    return 0
+            found += [item for item in one if isinstance(item, TensorBase)]
+    return found
 
 
 def has_hook(cls):

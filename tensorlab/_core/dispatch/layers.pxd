@@ -15,7 +15,8 @@ cdef class Layer:
     cdef object take(self, Op op, PyObject** arguments, int n)
 
 cdef int show_recorders() noexcept
-cdef bint has_keys(object argument)
+cdef int keys_among(PyObject** arguments, int n) except -1
+cdef int keys_of(object argument) except -1
 cdef bint is_seen(PyObject** arguments, int n)
 cdef Layer topmost(PyObject** arguments, int n, int ceiling)
 cdef int set_observer(Layer layer) except -1

@@ -174,23 +174,27 @@ cdef int show_recorders() noexcept:
 # ---------------------------------------------------------------- which layer is next
 cdef bint is_seen(PyObject** arguments, int n):
     """Do layers take part in a call with these arguments: is one entered, or has a tensor among them a key?"""
-    cdef int i
-    if modes.entered_layers:
-        return True
+    return modes.entered_layers or keys_among(arguments, n)
+
+
+cdef int keys_among(PyObject** arguments, int n) except -1:
+    """The keys of all tensors of a call in one."""
+    cdef int keys = 0, i
     for i in range(n):
-        if has_keys(<object>arguments[i]):
-            return True
-    return False
+        keys |= keys_of(<object>arguments[i])
+    return keys
 
 
-cdef bint has_keys(object argument):
+cdef int keys_of(object argument) except -1:
+    """The keys of a tensor, or of those in a list. No op has tensors in lists of lists."""
+    cdef int keys = 0
     if isinstance(argument, TensorBase):
-        return (<TensorBase>argument).keys != 0
+        return (<TensorBase>argument).keys
     if isinstance(argument, (tuple, list)):
         for item in argument:
-            if item is not argument and has_keys(item):     # a list may say that it holds itself
-                return True
-    return False
+            if isinstance(item, TensorBase):
+                keys |= (<TensorBase>item).keys
+    return keys
 
 
 cdef Layer topmost(PyObject** arguments, int n, int ceiling):
@@ -223,7 +227,8 @@ cdef Layer layer_of(object value, Layer found, int ceiling):
                 return one
     elif isinstance(value, (tuple, list)):
         for item in value:
-            found = found if item is value else layer_of(item, found, ceiling)
+            if isinstance(item, TensorBase):
+                found = layer_of(item, found, ceiling)
     return found
 
 
@@ -251,7 +256,7 @@ cdef bint is_among(object x, object argument):
     """Is x this argument, or in it?"""
     if isinstance(argument, (tuple, list)):
         for item in argument:
-            if item is not argument and is_among(x, item):
+            if item is x:
                 return True
     return argument is x
 

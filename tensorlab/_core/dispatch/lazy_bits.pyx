@@ -1,44 +1,28 @@
-"""Lazy bits: a conjugate, or a negative, that is noted on the tensor and computed when it is needed.
+"""Lazy bits: a conjugate or a negative, noted on the tensor and computed when it is needed.
 
-    x.conj()            a view of x with the key CONJ: its memory holds the conjugate of what it shows
-    x.conj().imag       a view of the same memory with the key NEG: it holds the negative
+    x.conj()        a view of x with the key CONJ: its memory holds the conjugate
+    x.conj().imag   a view of the same memory with the key NEG: it holds the negative
 
-A view keeps the bits of what it is a view of (`alias_as`). Any other op gets its operands with the bits resolved, just
-before its kernel: `run_resolved` makes a copy in which the memory holds what is shown, and for an op that writes, writes
-the result back. So no kernel knows of the bits, and autograd, above this, sees the views.
+A view keeps the bits of what it is a view of (`alias_as`). Any other op gets its operands with
+the bits resolved, just before its kernel: `run_resolved` makes a copy in which the memory holds
+what is shown, and for an op that writes, writes the result back. So no kernel knows of the
+bits, and autograd, above this, sees the views.
 
-No call that a layer or a transform sees makes such a view: there `conj` computes (complex_numbers.pyx). PyTorch's are like this:
-"Conjugate views" in its documentation of complex numbers.
+No call that a layer or a transform sees makes such a view: there `conj` computes
+(complex_numbers.pyx). PyTorch's are like this: "Conjugate views" in its documentation of
+complex numbers.
 """
 from cpython.object cimport PyObject
 from cpython.sequence cimport PySequence_Fast_ITEMS
 
 from tensorlab._core.dispatch.kernels cimport run_kernel
+from tensorlab._core.dispatch.layers cimport keys_of
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.loops.iterator cimport copy_into
 from tensorlab._core.state.modes cimport set_grad_mode, thread_state
 from tensorlab._core.tensor cimport CONJ, LAZY, NEG, TensorBase, alias, set_lazy_bits
 
 from tensorlab._core.dispatch.facets import REGISTRY
-
-
-cdef bint has_lazy_bits(PyObject** arguments, int n):
-    """Has a tensor of the call, or one in a list, a lazy bit?"""
-    cdef int i
-    for i in range(n):
-        if is_lazy(<object>arguments[i]):
-            return True
-    return False
-
-
-cdef bint is_lazy(object value):
-    if isinstance(value, TensorBase):
-        return (<TensorBase>value).keys & LAZY
-    if isinstance(value, (tuple, list)):
-        for item in value:
-            if item is not value and is_lazy(item):
-                return True
-    return False
 
 
 cdef TensorBase resolved(TensorBase x):
@@ -63,8 +47,9 @@ cdef object resolved_item(object value):
     """An argument with the bits of its tensors resolved."""
     if isinstance(value, TensorBase):
         return resolved(<TensorBase>value)
-    if is_lazy(value):
-        return type(value)([resolved_item(one) for one in value])
+    if keys_of(value) & LAZY:
+        return type(value)([resolved(<TensorBase>one) if isinstance(one, TensorBase) else one
+                            for one in value])
     return value
 
 
@@ -72,11 +57,12 @@ cdef object run_resolved(Op op, PyObject** arguments, int n):
     """The kernel of an op that is given a tensor with lazy bits."""
     cdef bint grad_mode = thread_state().grad_mode
     cdef tuple given, values
-    if op.shows_memory or (op.compose_function is not None and not (op.writes and op.functional is not None)):
-        return run_kernel(op, arguments, n)         # a view; or other ops, which come here themselves
+    if op.shows_memory or (op.compose_function is not None
+                           and not (op.writes and op.functional is not None)):
+        return run_kernel(op, arguments, n)     # a view; or other ops, which come here too
     given = tuple([<object>arguments[i] for i in range(n)])
     values = tuple([resolved_item(one) for one in given])
-    set_grad_mode(False)                # a kernel that records what it writes is not to do it for the copy
+    set_grad_mode(False)        # a kernel that records its writes is not to do so for the copy
     try:
         result = run_kernel(op, PySequence_Fast_ITEMS(values), n)
         if not op.writes:
@@ -99,7 +85,7 @@ cdef int write_back(object given, object values) except -1:
         memory = alias(x)
         set_lazy_bits(memory, 0)
         values = alias(<TensorBase>values)
-        set_lazy_bits(<TensorBase>values, x.keys & LAZY)        # whose memory is then the other way round
+        set_lazy_bits(<TensorBase>values, x.keys & LAZY)    # its memory is the other way round
         copy_into(memory, resolved(<TensorBase>values))
         return 0
     for one, value in zip(given, values, strict=True):

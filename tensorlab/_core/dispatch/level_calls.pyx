@@ -67,7 +67,8 @@ cdef Level higher(Level level, object value):
                 return other
     elif isinstance(value, (tuple, list)):
         for item in value:
-            level = level if item is value else higher(level, item)
+            if isinstance(item, TensorBase):
+                level = higher(level, item)
     return level
 
 
@@ -161,7 +162,7 @@ cdef bint is_followed(Level level, object value):
         return box is not None and tangent_of(box) is not None
     if isinstance(value, (tuple, list)):
         for item in value:
-            if item is not value and is_followed(level, item):
+            if isinstance(item, TensorBase) and is_followed(level, item):
                 return True
     return False
 
@@ -180,16 +181,24 @@ cdef int refuse_captured(Level level, Op op) except -1:
 
 
 # ---------------------------------------------------------------- values in, boxes out
+cdef bint holds_tensor(object value):
+    """Is it a list, or a tuple, with a tensor?"""
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            if isinstance(item, TensorBase):
+                return True
+    return False
+
+
 cdef object values_of(object value, Level level):
     """An argument without the boxes of a level."""
     cdef Box box
     if isinstance(value, TensorBase):
         box = box_at(value, level)
         return value if box is None else box.value
-    if isinstance(value, (tuple, list)):
-        for item in value:
-            if isinstance(item, (TensorBase, tuple, list)):
-                return type(value)([values_of(one, level) for one in value])
+    if holds_tensor(value):
+        return type(value)([values_of(one, level) if isinstance(one, TensorBase) else one
+                            for one in value])
     return value
 
 
@@ -197,10 +206,9 @@ cdef object answers_of(object value, Level level):
     """Is an argument a box of a level? For a list with tensors, a tuple of answers."""
     if isinstance(value, TensorBase):
         return box_at(value, level) is not None
-    if isinstance(value, (tuple, list)):
-        for item in value:
-            if isinstance(item, (TensorBase, tuple, list)):
-                return tuple([answers_of(one, level) for one in value])
+    if holds_tensor(value):
+        return tuple([isinstance(one, TensorBase) and box_at(one, level) is not None
+                      for one in value])
     return False
 
 
@@ -275,10 +283,9 @@ cdef object seal(Level level, object value, bint always):
                 always or x.keys & BOXED or x.wants_grad or x.node is not None
                 or x.base is not None):
             return boxed(level, x, None)
-    elif isinstance(value, (tuple, list)):
-        for item in value:
-            if isinstance(item, (TensorBase, tuple, list)):
-                return type(value)([seal(level, one, always) for one in value])
+    elif holds_tensor(value):
+        return type(value)([seal(level, one, always) if isinstance(one, TensorBase) else one
+                            for one in value])
     return value
 
 

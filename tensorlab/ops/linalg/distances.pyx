@@ -7,7 +7,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from tensorlab._core.dispatch.dispatch cimport run_4
-from tensorlab._core.dispatch.layers cimport has_keys
+from tensorlab._core.dispatch.layers cimport keys_of
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dtypes cimport is_double, real
 from tensorlab._core.graph.graph cimport should_record
@@ -181,7 +181,7 @@ def cdist_derivative(grad, x1, x2, out, by_products, wanted):
 
 def has_fast_loop(TensorBase x1 not None, TensorBase x2 not None, p):
     """Is there a loop for this norm, and if need be its derivative?"""
-    may_be_followed = should_record(x1) or should_record(x2) or has_keys(x1) or has_keys(x2)
+    may_be_followed = should_record(x1) or should_record(x2) or keys_of(x1) or keys_of(x2)
     return p == 2 or (p in (1, float("inf")) and not may_be_followed)
 
 

@@ -11,7 +11,7 @@ The batch is shared out over our threads, and BLAS keeps to the thread that call
 """
 from libc.stdint cimport int32_t
 
-from tensorlab._core.dispatch.layers cimport has_keys
+from tensorlab._core.dispatch.layers cimport keys_of
 from tensorlab._core.dtypes cimport (
     COMPLEX32, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, HALF, INEXACT, is_in, item_size
 )
@@ -248,4 +248,4 @@ cdef object first_failure(TensorBase info):
 
 cdef bint wants_vectors(TensorBase A):
     """Will the derivative of eigenvalues or singular values ask for the vectors? Of a wrapper nothing is known, so then yes."""
-    return should_record(A) or has_keys(A)
+    return should_record(A) or keys_of(A)
