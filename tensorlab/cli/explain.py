@@ -11,6 +11,8 @@ SECTION = re.compile(
     r"^\(error-(?P<name>[\w-]+)\)=\n### (?P<title>[^\n]*)\n(?P<body>.*?)(?=^\(error-|^## |\Z)",
     re.MULTILINE | re.DOTALL,
 )
+PYTORCH = re.compile(r"^In PyTorch: `(.*)`\.$", re.MULTILINE)
+CLASS = re.compile(r"^[\w.]*(?:Error|Exception): ")
 CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
 
@@ -55,16 +57,34 @@ def sections():
 
 
 def find(words, known):
-    """Return names of sections: that of the name or of the whole message, else those with all of the words."""
+    """Return names of sections: of this name, of this message, ours or PyTorch's, else those with all of the words."""
     from tensorlab._pitfalls import section_for
 
     if words in known:
         return [words]
-    if name := section_for(words):
+    message = CLASS.sub("", words)
+    if name := section_for(message):
         return [name]
+    if found := [name for name in known if said_by_pytorch(message, known[name][1])]:
+        return found
     wanted = words.lower().split()
     texts = {name: f"{title} {body}".lower() for name, (title, body) in known.items()}
     return [name for name, text in texts.items() if all(word in text for word in wanted)]
+
+
+def said_by_pytorch(message, body):
+    """Say whether a message is what PyTorch says where a section's program fails; numbers may be others.
+
+    >>> said_by_pytorch("Target 7 is out of bounds.", "In PyTorch: `Target 3 is out of bounds`.")
+    True
+    """
+    (theirs,) = PYTORCH.findall(body)
+    asked, known = without_numbers(message), without_numbers(theirs)
+    return known in asked or (asked in known and len(asked.split()) > 2)
+
+
+def without_numbers(message):
+    return re.sub(r"-?\d+(, -?\d+)*", "0", message.lower())
 
 
 def shown(title, body):

@@ -10,9 +10,10 @@ import pytest
 import tensorlab
 from tensorlab import _pitfalls, nn
 from tensorlab.cli import main
-from tensorlab.cli.explain import CELL, find, sections
+from tensorlab.cli.explain import CELL, PYTORCH, find, sections
 from tensorlab.errors import ShapeError
 from tensorlab.nn import functional as F
+from tests.oracle import require_torch
 
 KNOWN = sections()
 
@@ -26,15 +27,17 @@ def error_of(program):
     raise AssertionError("no error")
 
 
-def raised(body):
-    """Run a section's program; return the exception that it shows."""
+def raised(body, torch=tensorlab):
+    """Run a section's program with a library; return the exception that it shows."""
     caught = []
 
     def says(program):
         caught.append(error_of(program))
 
     (program,) = CELL.findall(body)
-    exec(program, {"torch": tensorlab, "nn": nn, "F": F, "says": says, "__name__": "page"})
+    program = program.replace("tensorlab", torch.__name__)
+    names = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional}
+    exec(program, {**names, "says": says, "__name__": "page"})
     (error,) = caught
     return error
 
@@ -144,3 +147,27 @@ def test_without_words_all_messages_are_listed(capsys):
 def test_unknown_words_are_an_error(capsys):
     assert main(["explain", "xyzzy"]) == 1
     assert "nothing is known of 'xyzzy'" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------- what PyTorch says instead
+def said_by_pytorch(body):
+    (message,) = PYTORCH.findall(body)
+    return message
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_section_is_found_by_what_pytorch_says(name):
+    message = said_by_pytorch(KNOWN[name][1])
+    assert name in find(message, KNOWN)
+    assert name in find(f"RuntimeError: {message.replace('3', '17')}.", KNOWN)
+
+
+def test_words_that_many_messages_have_are_no_message():
+    assert len(find("out of", KNOWN)) > 2
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_pytorch_says_it(name):
+    error = raised(KNOWN[name][1], require_torch())
+    assert said_by_pytorch(KNOWN[name][1]) in str(error)
+    assert name in find(str(error), KNOWN)
