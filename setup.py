@@ -391,7 +391,8 @@ def names_of_builds(extensions):
 def capability_builds(compiler, extensions, flags, link_flags):
     """Return extensions that compile the C files of the hot-loop modules for newer processors.
 
-    The module keeps its name, so each build has a copy of the C file, in a folder of its own.
+    The module keeps its name, so each build has a copy of the C file, in a folder of its own; headers lie beside
+    the original.
     """
     builds = []
     for capability in usable_capabilities(compiler):
@@ -406,7 +407,7 @@ def capability_builds(compiler, extensions, flags, link_flags):
             build = Extension(
                 build_name(extension.name, capability),
                 [source.as_posix()],
-                include_dirs=extension.include_dirs,
+                include_dirs=[*extension.include_dirs, os.path.dirname(original)],
                 depends=extension.depends,
                 extra_compile_args=[*flags, *CAPABILITIES[capability]],
                 extra_link_args=link_flags,

@@ -3,6 +3,7 @@
 import ast
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import sysconfig
 import tomllib
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -98,6 +100,25 @@ def test_an_unknown_capability_is_refused(monkeypatch):
     monkeypatch.setenv("TENSORLAB_CAPABILITY", "avx9")
     with pytest.raises(ValueError, match="must be one of baseline, avx2, avx512"):
         _capability.processor_level()
+
+
+def test_builds_for_newer_processors_find_headers_beside_their_source(tmp_path, monkeypatch):
+    setuptools = pytest.importorskip("setuptools", reason="comes with what builds")
+    monkeypatch.chdir(tmp_path)
+    setup = runpy.run_path(str(ROOT / "setup.py"))
+    source = Path("made/losses.c")
+    source.parent.mkdir()
+    source.write_text('#include "beside.h"\n')
+    module = setuptools.Extension("tensorlab.ops.losses", [str(source)], include_dirs=["others"])
+    compiler = SimpleNamespace(accepts=lambda *flags: True)
+    builds = setup["capability_builds"](compiler, [module], [], [])
+    assert [one.name for one in builds] == [
+        f"tensorlab.ops._{capability}.losses" for capability in ("avx2", "avx512")
+    ]
+    for one in builds:
+        (copy,) = one.sources
+        assert Path(copy).read_text() == source.read_text()
+        assert one.include_dirs == ["others", "made"]
 
 
 def small_checkout(folder, *modules):
