@@ -8,7 +8,6 @@ import pytest
 
 from tensorlab.learn import classes, packs, sandbox
 from tensorlab.learn.exercise import load_chapter
-from tensorlab.learn.workbook import file_text
 
 from .cheats import CHEATS, PLAIN
 
@@ -123,38 +122,53 @@ def test_the_solution_that_the_package_carries_earns_nothing(tmp_path):
     assert sum(row["points"] for row in rows) == 0
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import sys\nsys.modules['tensorlab.learn.expect'].expect = print",
-        "import tensorlab.learn.expect as e\ne.require = e.expect = lambda *a, **k: None",
-        "import tensorlab\ntensorlab.allclose = tensorlab.equal = lambda *a, **k: True",
-        "import gc",
-        "__builtins__['isinstance'] = lambda *a: True",
-        "setattr(torch, 'equal', lambda *a: True)",
-        "eval('1')",
-        "def f():\n    return f.__globals__",
-    ],
-)
-def test_where_the_check_runs_beside_the_answer_a_person_has_to_look(tmp_path, code):
+REACHING = [
+    "import sys\nsys.modules['tensorlab.learn.expect'].expect = print",
+    "import tensorlab.learn.expect as e\ne.require = e.expect = lambda *a, **k: None",
+    "import tensorlab\ntensorlab.allclose = tensorlab.equal = lambda *a, **k: True",
+    "import gc",
+    "__builtins__['isinstance'] = lambda *a: True",
+    "setattr(torch, 'equal', lambda *a: True)",
+    "eval('1')",
+    "def f():\n    return f.__globals__",
+]
+
+
+def write_beside(folder, student, code=""):
+    """Hand in the one exercise of chapter 08 that is judged beside its answer: its solution, and `code`."""
     chapter = load_chapter("08")
     exercise = chapter["08.3"]
     assert exercise.beside
-    text = file_text(chapter).replace(exercise.stub, f"{exercise.solution}\n\n{code}\n")
-    (tmp_path / "eve-08.py").write_text(text, encoding="utf-8")
-    (row,) = (r for r in classes.grade(tmp_path, seconds=5) if r["exercise"] == "08.3")
+    text = f"{chapter.imports}\n\n# %% 08.3\n{exercise.solution}\n\n{code}\n"
+    (folder / f"{student}-08.py").write_text(text, encoding="utf-8")
+
+
+def graded_beside(folder, **options):
+    """Return {student: row} of that exercise."""
+    rows = classes.grade(folder, seconds=5, **options)
+    return {row["student"]: row for row in rows if row["exercise"] == "08.3"}
+
+
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory):
+    """The rows of one who only calculates, and of those who reach for more, two judged at a time."""
+    folder = tmp_path_factory.mktemp("beside")
+    write_beside(folder, "ada")
+    for number, code in enumerate(REACHING):
+        write_beside(folder, f"eve{number}", code)
+    return graded_beside(folder, jobs=2)
+
+
+@pytest.mark.parametrize("number", range(len(REACHING)), ids=REACHING)
+def test_where_the_check_runs_beside_the_answer_a_person_has_to_look(beside, number):
+    row = beside[f"eve{number}"]
     assert row["points"] == 0
     assert row["state"] in ("suspicious", "error", "not yet")
     assert row["judged"] == "beside"
 
 
-def test_an_answer_beside_its_check_that_only_calculates_is_right(tmp_path):
-    chapter = load_chapter("08")
-    exercise = chapter["08.3"]
-    text = file_text(chapter).replace(exercise.stub, exercise.solution)
-    (tmp_path / "ada-08.py").write_text(text, encoding="utf-8")
-    (row,) = (r for r in classes.grade(tmp_path, seconds=5) if r["exercise"] == "08.3")
-    assert (row["state"], row["points"]) == ("right", 1)
+def test_an_answer_beside_its_check_that_only_calculates_is_right(beside):
+    assert (beside["ada"]["state"], beside["ada"]["points"]) == ("right", 1)
 
 
 # ---------------------------------------------------------------- in a sandbox
@@ -183,12 +197,9 @@ def test_a_sandbox_hides_the_exercises_and_the_other_submissions(named_pack, tmp
 
 @needs_bubblewrap
 def test_a_check_beside_its_answer_runs_in_a_sandbox_too(tmp_path):
-    chapter = load_chapter("08")
-    exercise = chapter["08.3"]
-    text = file_text(chapter).replace(exercise.stub, exercise.solution)
-    (tmp_path / "ada-08.py").write_text(text, encoding="utf-8")
-    rows = classes.grade(tmp_path, seconds=5, sandbox=sandbox.BUBBLEWRAP)
-    assert [row["state"] for row in rows if row["exercise"] == "08.3"] == ["right"]
+    write_beside(tmp_path, "ada")
+    rows = graded_beside(tmp_path, sandbox=sandbox.BUBBLEWRAP)
+    assert rows["ada"]["state"] == "right"
 
 
 def test_a_program_that_is_left_running_ends_with_its_judge(named_pack, tmp_path):
