@@ -100,6 +100,7 @@ def test_a_number_that_fills_is_a_parameter_that_the_op_has():
 
 
 # ------------------------------------------------------------------------------------------------ no facet at all
+@pytest.mark.filterwarnings("ignore:compile. there is no C compiler")  # a wheel's tests run without
 @pytest.mark.parametrize("options", [{}, {"without": ()}, {"code": False}], ids=str)
 def test_an_op_without_facets_is_compiled_as_a_call(doubled, options):
     assert doubled.facets == {}
