@@ -13,7 +13,8 @@ from tensorlab.learn.judge import MISSING, RIGHT, judge
 from tensorlab.learn.report import verdict_text
 
 FILES = sorted(Path(__file__).with_name("answers").glob("*.toml"))
-TRIES = 3  # checks draw their inputs
+# Checks draw their inputs, so each night they try three times.
+TRIES = [pytest.param(1, id="once"), pytest.param(3, id="thrice", marks=pytest.mark.nightly)]
 
 
 def answers(kind):
@@ -31,16 +32,18 @@ def verdict_on(answer):
     return judge(chapter[answer["exercise"]], names, seconds=10)
 
 
+@pytest.mark.parametrize("tries", TRIES)
 @pytest.mark.parametrize("answer", answers("right"))
-def test_a_right_answer_is_accepted_whatever_its_style(answer):
-    for _ in range(TRIES):
+def test_a_right_answer_is_accepted_whatever_its_style(answer, tries):
+    for _ in range(tries):
         verdict = verdict_on(answer)
         assert verdict.state == RIGHT, verdict_text(verdict)
 
 
+@pytest.mark.parametrize("tries", TRIES)
 @pytest.mark.parametrize("answer", answers("wrong"))
-def test_a_wrong_answer_is_refused_each_time_and_told_why(answer):
-    for _ in range(TRIES):
+def test_a_wrong_answer_is_refused_each_time_and_told_why(answer, tries):
+    for _ in range(tries):
         verdict = verdict_on(answer)
         assert verdict.state not in (RIGHT, MISSING)
         assert answer["says"] in " ".join(verdict_text(verdict).split())

@@ -103,7 +103,10 @@ def call(function, make, scope, traces, counts, source, history):
             counts[2].append(outcome)
 
 
-@pytest.mark.parametrize("block", range(20))
+@pytest.mark.parametrize(
+    "block",
+    [*range(7), *(pytest.param(block, marks=pytest.mark.nightly) for block in range(7, 20))],
+)
 def test_what_guards_accept_is_replayed_to_the_last_bit(block):
     accepted = replayed = 0
     for seed in range(100 * block, 100 * block + 100):
