@@ -34,7 +34,7 @@ from progress import Durations, Progress, clock_text  # noqa: E402
 
 BUILT = DOCS / "_build/html"
 PREVIEW = DOCS / "_build/preview/html"
-PREVIEWS = (4, 20)  # a preview is written when so many chapters have run
+PREVIEWS = (1, 5, 20)  # a preview is written when so many chapters have run
 FIRST_PAGE = """<!DOCTYPE html>
 <html lang="en">
 <meta charset="utf-8">
@@ -144,22 +144,32 @@ def heading_of(page):
 
 
 def execute(pages, site=None, with_previews=False):
-    """Run the cells of all pages that did not run yet; meanwhile give `site` progress and previews to show."""
+    """Run the cells of all pages that did not run yet; meanwhile give `site` progress and previews to show.
+
+    Nothing else runs while the first preview is written, since cells that measure would make it stand still.
+    """
     from execute_pages import Execution, ExecutionFailed
     from executed_pages import has_cells, is_executed
 
     to_run = [page for page in pages if has_cells(page) and not is_executed(page)]
     titles = {page: pages[page] for page in to_run}
     progress = Progress("chapter", titles, Durations(), AT_ONCE, say=say)
-    try:
-        with Execution(to_run, progress, AT_ONCE) as execution:
-            if site is not None:
-                site.progress = progress.line
-            for shown in previews(list(pages)) if with_previews else []:
-                execution.wait_for(set(shown) & set(to_run))
-                write_preview(shown, execution.cores)
+    if site is not None:
+        site.progress = progress.line
+
+    def run_pages(names, shown):
+        with Execution(names, progress, AT_ONCE) as execution:
+            for preview in shown:
+                execution.wait_for(set(preview) & set(names))
+                write_preview(preview, execution.cores)
                 site.show(PREVIEW)
-            execution.wait_for(to_run)
+            execution.wait_for(names)
+
+    shown = previews(list(pages)) if with_previews else []
+    try:
+        if shown:
+            run_pages([page for page in to_run if page in shown[0]], shown[:1])
+        run_pages(to_run, shown[1:])
     except ExecutionFailed as problem:
         sys.exit(f"{problem}\nbook: this cell failed")
 
