@@ -6,6 +6,7 @@ import pytest
 from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab
+from tensorlab.errors import DTypeError, ShapeError
 from tests.ops import refused
 
 KNOWN = json.loads(refused.FILE.read_text(encoding="utf-8"))
@@ -41,3 +42,16 @@ def test_padding_around_takes_no_more_than_a_cut_leaves(widths):
     x = tensorlab.arange(4.0).reshape(1, 4)
     with pytest.raises(RuntimeError, match="^pad: mode 'circular' can copy "):
         tensorlab.nn.functional.pad(x, widths, mode="circular")
+
+
+@pytest.mark.parametrize(
+    ("pivots", "error"),
+    [
+        (tensorlab.tensor(1, dtype=tensorlab.int32), ShapeError),
+        (tensorlab.ones(5, dtype=tensorlab.int32), ShapeError),
+        (tensorlab.ones(3, dtype=tensorlab.int8), DTypeError),
+    ],
+)
+def test_pivots_are_a_row_of_int32_for_each_matrix(pivots, error):
+    with pytest.raises(error, match="^lu_permutation: pivots "):
+        REGISTRY["lu_permutation"](pivots, 3)

@@ -237,6 +237,11 @@ cdef Op LU_PERMUTATION = Op("lu_permutation(Tensor pivots, int rows) -> Tensor",
 def lu_permutation_infer(TensorBase pivots, ssize rows):
     cdef ssize[MAX_NDIM] sizes
     cdef int i
+    if pivots.dtype_ != INT32:
+        raise DTypeError(f"lu_permutation: pivots is of {pivots.dtype}; expected int32")
+    if pivots.ndim_ == 0 or pivots.sizes[pivots.ndim_ - 1] > rows:
+        raise ShapeError(f"lu_permutation: pivots has shape {shape_text(pivots.ndim_, pivots.sizes)}; expected a last "
+                         f"dimension of at most {rows}, the number of rows")
     for i in range(pivots.ndim_ - 1):
         sizes[i] = pivots.sizes[i]
     sizes[pivots.ndim_ - 1] = rows
