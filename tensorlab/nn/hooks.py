@@ -102,6 +102,14 @@ class Hooked:
 
         With `with_kwargs` it is called as `hook(module, args, kwargs)` and returns None or both.
         Returns a handle whose `remove()` takes the hook out.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> layer = tensorlab.nn.ReLU()
+        >>> handle = layer.register_forward_pre_hook(lambda module, args: (-args[0],))
+        >>> layer(tensorlab.tensor([-1.0, 2.0]))
+        tensor([1., 0.])
         """
         return add_hook(self.__dict__, "_forward_pre_hooks", hook, prepend, with_kwargs=with_kwargs)
 
@@ -149,6 +157,16 @@ class Hooked:
         ------
         RuntimeError
             If the module has hooks of `register_backward_hook`.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> layer = tensorlab.nn.Linear(2, 1)
+        >>> def look(module, grad_input, grad_output):
+        ...     print(grad_output)
+        >>> handle = layer.register_full_backward_hook(look)
+        >>> layer(tensorlab.ones(1, 2, requires_grad=True)).sum().backward()
+        (tensor([[1.]]),)
         """
         self._set_backward_kind(True)
         return add_hook(self.__dict__, "_backward_hooks", hook, prepend)

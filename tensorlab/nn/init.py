@@ -246,6 +246,13 @@ def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gene
     Notes
     -----
     Source: He et al. 2015, "Delving Deep into Rectifiers", equations 10 and 14.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> weight = kaiming_uniform_(tensorlab.empty(3, 6), nonlinearity="relu")
+    >>> bool((weight.abs() <= 1).all())  # the bound is sqrt(2) * sqrt(3 / 6), about 1
+    True
     """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     if std is None:
@@ -296,6 +303,13 @@ def orthogonal_(tensor, gain=1, generator=None):
     equally likely.  Source: Saxe, McClelland and Ganguli 2014, "Exact solutions to the nonlinear
     dynamics of learning in deep linear neural networks", section 3; the signs: Mezzadri 2007, "How
     to generate random matrices from the classical compact groups", section 5.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> weight = orthogonal_(tensorlab.empty(3, 5))
+    >>> tensorlab.allclose(weight @ weight.T, tensorlab.eye(3), atol=1e-6)
+    True
     """
     if tensor.dim() < 2:
         raise ValueError(

@@ -181,6 +181,14 @@ class Module(Hooked, Stateful):
             If the name is empty, has a dot, or is an attribute already.
         TypeError
             If `param` is not a Parameter.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> layer = tensorlab.nn.Module()
+        >>> layer.register_parameter("scale", tensorlab.nn.Parameter(tensorlab.ones(2)))
+        >>> [name for name, _ in layer.named_parameters()]
+        ['scale']
         """
         self._check_name("register_parameter", name, "_parameter_names")
         if param is not None and not isinstance(param, Parameter):
@@ -326,7 +334,15 @@ class Module(Hooked, Stateful):
 
     # ------------------------------------------------------------ iterating
     def named_children(self):
-        """Yield (name, module) of each direct submodule, each module once."""
+        """Yield (name, module) of each direct submodule, each module once.
+
+        Examples
+        --------
+        >>> from tensorlab import nn
+        >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+        >>> list(model.named_children())
+        [('0', Linear(in_features=2, out_features=3, bias=True)), ('1', ReLU())]
+        """
         seen = set()
         for name in self._module_names:
             module = self.__dict__[name]
@@ -433,11 +449,25 @@ class Module(Hooked, Stateful):
             yield parameter
 
     def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
-        """Yield (dotted name, buffer)."""
+        """Yield (dotted name, buffer).
+
+        Examples
+        --------
+        >>> from tensorlab import nn
+        >>> [name for name, _ in nn.BatchNorm1d(3).named_buffers()]
+        ['running_mean', 'running_var', 'num_batches_tracked']
+        """
         return self._named_members("_buffer_names", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse=True):
-        """Yield each buffer once."""
+        """Yield each buffer once.
+
+        Examples
+        --------
+        >>> from tensorlab import nn
+        >>> [tuple(one.shape) for one in nn.BatchNorm1d(3).buffers()]
+        [(3,), (3,), ()]
+        """
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
@@ -448,6 +478,13 @@ class Module(Hooked, Stateful):
         ------
         AttributeError
             If there is none of that name, or if what has the name is not a module.
+
+        Examples
+        --------
+        >>> from tensorlab import nn
+        >>> model = nn.Sequential(nn.Sequential(nn.Linear(2, 3), nn.ReLU()))
+        >>> model.get_submodule("0.1")
+        ReLU()
         """
         module = self
         for name in target.split(".") if target else ():
@@ -469,6 +506,14 @@ class Module(Hooked, Stateful):
             If the name is empty, or `module` is not a Module.
         AttributeError
             If the module that should hold it does not exist, or with `strict` it itself.
+
+        Examples
+        --------
+        >>> from tensorlab import nn
+        >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+        >>> model.set_submodule("1", nn.Tanh())
+        >>> model[1]
+        Tanh()
         """
         if not target:
             raise ValueError("set_submodule: the name is empty; expected that of a submodule")
@@ -483,7 +528,14 @@ class Module(Hooked, Stateful):
         setattr(parent, name, module)
 
     def get_parameter(self, target):
-        """Return the parameter of a dotted name; raises as `get_submodule` does."""
+        """Return the parameter of a dotted name; raises as `get_submodule` does.
+
+        Examples
+        --------
+        >>> from tensorlab import nn
+        >>> tuple(nn.Sequential(nn.Linear(2, 3)).get_parameter("0.weight").shape)
+        (3, 2)
+        """
         owner, _, name = target.rpartition(".")
         return self.get_submodule(owner)._get_registered(name, "_parameter_names", "a Parameter")
 
@@ -528,7 +580,15 @@ class Module(Hooked, Stateful):
         return self.train(False)
 
     def requires_grad_(self, requires_grad=True):
-        """Say whether autograd records operations on the parameters; return self."""
+        """Say whether autograd records operations on the parameters; return self.
+
+        Examples
+        --------
+        >>> from tensorlab import nn
+        >>> frozen = nn.Linear(2, 3).requires_grad_(False)
+        >>> frozen.weight.requires_grad
+        False
+        """
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
@@ -613,6 +673,13 @@ class Module(Hooked, Stateful):
         ------
         TypeError
             If the dtype is neither floating nor complex.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> layer = tensorlab.nn.BatchNorm1d(3).to(tensorlab.float64)
+        >>> layer.weight.dtype, layer.num_batches_tracked.dtype
+        (tensorlab.float64, tensorlab.int64)
         """
         target = empty(0, device="cpu").to(*args, **kwargs).dtype
         place = kwargs.get(
@@ -644,19 +711,48 @@ class Module(Hooked, Stateful):
         -------
         Module
             Itself. Its parameters are new objects if they were on another device.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> with tensorlab.device("meta"):
+        ...     layer = tensorlab.nn.Linear(2, 3)
+        >>> layer.to_empty(device="cpu").weight.device
+        device(type='cpu')
         """
         return self._apply(lambda tensor: empty_like(tensor, device=device), recurse)
 
     def float(self):
-        """Convert floating parameters and buffers to float32."""
+        """Convert floating parameters and buffers to float32.
+
+        Examples
+        --------
+        >>> from tensorlab import nn
+        >>> nn.Linear(2, 3).double().float().weight.dtype
+        tensorlab.float32
+        """
         return self._apply(lambda tensor: tensor.float() if tensor.is_floating_point() else tensor)
 
     def double(self):
-        """Convert floating parameters and buffers to float64."""
+        """Convert floating parameters and buffers to float64.
+
+        Examples
+        --------
+        >>> from tensorlab import nn
+        >>> nn.Linear(2, 3).double().weight.dtype
+        tensorlab.float64
+        """
         return self._apply(lambda tensor: tensor.double() if tensor.is_floating_point() else tensor)
 
     def half(self):
-        """Convert floating parameters and buffers to float16."""
+        """Convert floating parameters and buffers to float16.
+
+        Examples
+        --------
+        >>> from tensorlab import nn
+        >>> nn.Linear(2, 3).half().weight.dtype
+        tensorlab.float16
+        """
         return self._apply(lambda tensor: tensor.half() if tensor.is_floating_point() else tensor)
 
     def bfloat16(self):
@@ -682,7 +778,14 @@ class Module(Hooked, Stateful):
         return type(self).__name__
 
     def extra_repr(self):
-        """Return what stands between the parentheses, such as `in_features=2`; for subclasses."""
+        """Return what stands between the parentheses, such as `in_features=2`; for subclasses.
+
+        Examples
+        --------
+        >>> from tensorlab import nn
+        >>> nn.Linear(2, 3).extra_repr()
+        'in_features=2, out_features=3, bias=True'
+        """
         return ""
 
     def __repr__(self):

@@ -147,6 +147,15 @@ class Stateful:
         ------
         RuntimeError
             If shapes differ, a value is not a tensor, or (strict) names do.
+
+        Examples
+        --------
+        >>> from tensorlab import nn
+        >>> model, again = nn.Linear(2, 3), nn.Linear(2, 3)
+        >>> again.load_state_dict(model.state_dict())
+        <All keys matched successfully>
+        >>> bool((again.weight == model.weight).all())
+        True
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(
