@@ -11,6 +11,12 @@ from tensorlab._core.dispatch.op import REGISTRY
 from tensorlab import return_types
 
 # Names of arguments under the type that they accept.  `| None` is added where the default is None.
+# Fourier transforms of one, of two and of any number of dimensions.
+FOURIER = [
+    f"{kind}{n}"
+    for kind in ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"]
+    for n in ("", "2", "n")
+]
 # Losses that take PyTorch's older names for the reduction, and those of three tensors.
 TRIPLETS = [
     *("TripletMarginLoss", "TripletMarginWithDistanceLoss"),
@@ -428,6 +434,19 @@ ARGUMENTS_OF = {
         [f"segment_reduce.{one}" for one in ("lengths", "indices", "offsets")], "Tensor | None"
     ),
     "segment_reduce.axis": "int",
+    **dict.fromkeys(["fftfreq.d", "rfftfreq.d"], "float"),
+    **dict.fromkeys([f"{one}.norm" for one in FOURIER], "str"),
+    **dict.fromkeys(
+        [f"{one}.{name}" for one in FOURIER if one[-1] in "2n" for name in ("s", "dim")],
+        "int | Sequence[int]",
+    ),
+    **dict.fromkeys(["fftshift.dim", "ifftshift.dim"], "int | Sequence[int]"),
+    **dict.fromkeys(
+        ["full.fill_value", "full_like.fill_value", "new_full.fill_value"], "float | complex"
+    ),
+    **dict.fromkeys(
+        ["sparse_coo_tensor.indices", "sparse_coo_tensor.values"], "Tensor | Sequence[Any]"
+    ),
     "segment_reduce.initial": "float | None",
     "empty_permuted.physical_layout": "Sequence[int]",
     "ReduceLROnPlateau.min_lr": "float | Sequence[float]",
@@ -455,6 +474,7 @@ RESULTS = {
         __hash__ itemsize nbytes ndim output_nr initial_seed get_num_threads get_num_interop_threads
         get_deterministic_debug_mode seed live_tensors get_image_num_channels""",
     "float": "__float__ calculate_gain scale_fn",
+    "Tensor": " ".join([*FOURIER, "fftfreq rfftfreq fftshift ifftshift"]),
     "complex": "__complex__",
     "str": "__repr__ typename extra_repr get_float32_matmul_precision name __str__ raw_folder folder file",
     "Size": "shape broadcast_shapes",
