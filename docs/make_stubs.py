@@ -72,6 +72,7 @@ TOOLS = [
     "tensorlab.mps",
     "tensorlab.xpu",
     "tensorlab.func",
+    "tensorlab.distributed.threads",
     "tensorlab.futures",
     "tensorlab.hub",
     "tensorlab.library",

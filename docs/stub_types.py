@@ -434,6 +434,8 @@ ARGUMENTS_OF = {
         [f"segment_reduce.{one}" for one in ("lengths", "indices", "offsets")], "Tensor | None"
     ),
     "segment_reduce.axis": "int",
+    "spawn.nprocs": "int",
+    "spawn.timeout": "float",
     **dict.fromkeys(["fftfreq.d", "rfftfreq.d"], "float"),
     **dict.fromkeys([f"{one}.norm" for one in FOURIER], "str"),
     **dict.fromkeys(
