@@ -19,7 +19,7 @@ def messages():
 
 
 def script():
-    """Return what stands on the search page before Sphinx's own code."""
+    """Return what the search page runs after Sphinx's own code."""
     return f"const MESSAGES = {json.dumps(messages())};\n{SCRIPT.read_text(encoding='utf-8')}"
 
 

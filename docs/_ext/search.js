@@ -1,4 +1,4 @@
-// How the search page finds and ranks.  Sphinx puts this before its own code (html_search_scorer), and
+// How the search page finds and ranks.  Sphinx runs this between its own code and the index (html_search_scorer), and
 // book_search.py puts before this what it knows of error messages: MESSAGES, by anchor, as [title, ours, PyTorch's].
 const MESSAGES_PAGE = 'chapters/26-pitfalls/messages';
 const RARELY_MEANT = /^docs\/(decisions|appendix|api\/(derivatives|planned|op-tests))/;
@@ -24,8 +24,7 @@ const sectionsFor = query => {
   });
 };
 
-// As soon as Sphinx's code, which follows, has run.
-queueMicrotask(() => {
+{
   const {query, _performSearch} = Search;
   let typed = '';
   Search.query = text => {
@@ -38,4 +37,4 @@ queueMicrotask(() => {
       [MESSAGES_PAGE, `Error messages > ${title}`, `#${anchor}`, null, 100, Search._index.filenames[page]]);
     return [..._performSearch(text, ...terms), ...(page < 0 ? [] : found)];  // the last ones are shown first
   };
-});
+}

@@ -36,7 +36,7 @@ def page():
             executable_path=check_pages.BROWSER, args=["--no-sandbox"]
         )
         page = browser.new_page()
-        page.add_script_tag(content=book_search.script() + SPHINX)
+        page.add_script_tag(content=SPHINX + book_search.script())
         yield page
         browser.close()
 
