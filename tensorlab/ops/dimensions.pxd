@@ -7,7 +7,6 @@ from tensorlab._core.tensor cimport TensorBase, takes_part
 cdef TensorBase unsqueeze_dim(TensorBase x, int dim)
 cdef TensorBase expand_to(TensorBase x, int ndim, const ssize* sizes)
 cdef int read_dims(object dims, int ndim, int* out, str where) except -1
-cdef int check_layout_change(Op op, TensorBase x) except -1
 cdef object change_layout(Op op, TensorBase x, tuple arguments, int ndim, const ssize* sizes, const ssize* strides, char* data)
 
 cdef inline bint is_unwatched(TensorBase x) noexcept:

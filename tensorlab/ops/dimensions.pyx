@@ -14,17 +14,16 @@ from cpython.object cimport PyObject
 from tensorlab._core.dispatch.dispatch cimport run_1, run_2, run_3
 from tensorlab._core.dispatch.op cimport MAX_ARGUMENTS, Op, inplace_op
 from tensorlab._core.dispatch.recording cimport OpNode, begin_record
-from tensorlab._core.dtypes cimport is_differentiable
 from tensorlab._core.graph.graph cimport (
     as_view, bump_version, dim_of, ndim_of, set_history, should_record, write_metadata
 )
-from tensorlab._core.graph.inplace cimport check_inplace
+from tensorlab._core.graph.inplace cimport check_layout_change
 from tensorlab._core.layout cimport MAX_NDIM, is_contiguous, plain_ints, read_sizes, shape_text, ssize, wrap_dim
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, set_layout
 from tensorlab.ops.memory_formats cimport as_ints
 
 from tensorlab._core.state.warning import warn_once
-from tensorlab.errors import GradientError, ShapeError
+from tensorlab.errors import ShapeError
 
 
 # ---------------------------------------------------------------- what these ops share
@@ -45,16 +44,6 @@ cdef int read_dims(object dims, int ndim, int* out, str where) except -1:
             if out[j] == out[i]:
                 raise ShapeError(f"{where}: dimension {out[i]} is named twice in {tuple(dims)}; name each once")
     return n
-
-
-cdef int check_layout_change(Op op, TensorBase x) except -1:
-    """Raise if x itself must not be changed. This comes before the other arguments are looked at."""
-    cdef bint is_recorded = should_record(x)
-    check_inplace(x, is_recorded, op.name + "_")
-    if is_recorded and not is_differentiable(x.dtype_):
-        raise GradientError(f"{op.name}_: integers have no gradient, but this tensor requires grad (one that does was written "
-                            f"into it); detach it first")
-    return 0
 
 
 cdef object change_layout(Op op, TensorBase x, tuple arguments, int ndim, const ssize* sizes, const ssize* strides,
@@ -260,7 +249,7 @@ cdef Op TRANSPOSE_ = inplace_op(TRANSPOSE)
 def transpose_in_place(TensorBase self, dim0, dim1):
     cdef int first, second
     cdef TensorBase out
-    check_layout_change(TRANSPOSE, self)
+    check_layout_change(self, "transpose_")
     dim0, dim1 = plain_ints(dim0), plain_ints(dim1)
     first = dim_of(dim0, self, "transpose_")
     second = dim_of(dim1, self, "transpose_")
@@ -338,7 +327,7 @@ cdef Op T_ = inplace_op(T)
 @T_.compose
 def t_in_place(TensorBase self):
     cdef TensorBase out
-    check_layout_change(T, self)
+    check_layout_change(self, "t_")
     out = transposed(self, 0, last_of(self, "t_"))
     return change_layout(T, self, (self,), out.ndim_, out.sizes, out.strides, self.data_)
 
@@ -418,7 +407,7 @@ cdef Op SQUEEZE_ = inplace_op(SQUEEZE)
 def squeeze_in_place(TensorBase self, dim):
     cdef ssize[MAX_NDIM] sizes, strides
     cdef int ndim
-    check_layout_change(SQUEEZE, self)
+    check_layout_change(self, "squeeze_")
     dim = plain_ints(dim)
     ndim = squeezed(self, dim, sizes, strides, "squeeze_")
     return change_layout(SQUEEZE, self, (self, dim), ndim, sizes, strides, self.data_)
@@ -482,7 +471,7 @@ cdef Op UNSQUEEZE_ = inplace_op(UNSQUEEZE)
 def unsqueeze_in_place(TensorBase self, dim):
     cdef ssize[MAX_NDIM] sizes, strides
     cdef int at
-    check_layout_change(UNSQUEEZE, self)
+    check_layout_change(self, "unsqueeze_")
     at = wrap_dim(plain_ints(dim), ndim_of(self) + 1, "unsqueeze_")
     unsqueezed(self, at, sizes, strides, "unsqueeze_")
     return change_layout(UNSQUEEZE, self, (self, at), self.ndim_ + 1, sizes, strides, self.data_)

@@ -20,6 +20,7 @@ from tensorlab._core.dtypes cimport (
     COMPLEX, FLOATING, is_double, is_in, item_size, kernel_dtype, real, real_dtype
 )
 from tensorlab._core.graph.graph cimport as_view, bump_version
+from tensorlab._core.graph.inplace cimport check_layout_change
 from tensorlab._core.layout cimport (
     MAX_NDIM, extent, int_argument, may_have_internal_overlap, plain_ints, read_sizes,
     shape_text, ssize
@@ -31,7 +32,7 @@ from tensorlab._core.loops.loop_nest cimport (
 from tensorlab._core.state.modes cimport set_grad_mode, thread_state
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_beside, is_meta, memory_of, offset_of
 from tensorlab.ops.filling cimport fill_number, zeros_beside
-from tensorlab.ops.dimensions cimport change_layout, check_layout_change
+from tensorlab.ops.dimensions cimport change_layout
 
 from tensorlab.errors import MemoryLayoutError, ShapeError
 from tensorlab.ops.complex_views import view_as_complex, view_as_real
@@ -174,7 +175,7 @@ cdef Op AS_STRIDED_ = inplace_op(AS_STRIDED)
 @AS_STRIDED_.compose
 def as_strided_in_place(TensorBase self, size, stride, storage_offset):
     cdef Geometry to
-    check_layout_change(AS_STRIDED, self)
+    check_layout_change(self, "as_strided_")
     read_target(&to, self, size, stride, storage_offset, "as_strided_")
     return change_layout(AS_STRIDED, self, (self, size, stride, storage_offset), to.ndim, to.sizes, to.strides,
                          self.storage_.address + to.offset * item_size[self.dtype_])

@@ -1,5 +1,7 @@
 """`__torch_dispatch__`: modes and classes below autograd."""
 
+import contextlib
+
 import pytest
 from tensorlab._core.dispatch.layers import entered_layers
 
@@ -360,3 +362,61 @@ def test_a_stale_view_is_complained_of_before_a_bad_dimension_in_a_mode_too():
         x += 1
         with pytest.raises(RuntimeError, match="no_grad"):
             view.cumsum(-2)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x: x.t_(),
+        lambda x: x.transpose_(0, 1),
+        lambda x: x.squeeze_(),
+        lambda x: x.unsqueeze_(0),
+        lambda x: x.as_strided_((2,), (1,)),
+    ],
+)
+def test_integers_that_require_grad_keep_their_layout_in_a_mode_too(change):
+    for mode in (contextlib.nullcontext(), BaseTorchDispatchMode()):
+        with mode:
+            x = torch.tensor([[1, 2], [3, 4]])
+            x[0] = torch.tensor(1.5, requires_grad=True)
+            with pytest.raises(RuntimeError, match="_: integers have no gradient"):
+                change(x)
+        assert x.shape == (2, 2)
+        assert x.stride() == (2, 1)
+
+
+def test_a_gradient_that_is_a_view_is_one_in_a_mode_too():
+    for mode in (contextlib.nullcontext(), BaseTorchDispatchMode()):
+        x = torch.ones(3, 2, requires_grad=True)
+        with mode:
+            (grad,) = torch.autograd.grad(x.as_strided((1, 1), (1, 2), 2).sum(), x)
+        assert grad._is_view()
+        with pytest.raises(RuntimeError, match="detach_: a view"):
+            grad.detach_()
+
+
+def test_views_of_a_wrapper_count_writes_with_it():
+    x = Wrapped(torch.zeros(2, 3))
+    aliases = [x, x.view(6), x[0], x.detach(), *x.unbind(0)]
+    x.view(3, 2).mul_(2)
+    aliases[1].add_(1)
+    assert [one._version for one in aliases] == [2] * len(aliases)
+    apart = x.data
+    apart.add_(1)
+    assert x._version == 2
+    assert x.elem.tolist() == [[2.0] * 3] * 2
+
+
+@pytest.mark.parametrize("call", [lambda x: x.view(2), lambda x: x.unbind(0)])
+def test_a_view_is_another_tensor_than_its_argument(call):
+    class Lazy(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return args[0]
+
+    x = torch.ones(2, requires_grad=True)
+    with (
+        Lazy(),
+        pytest.raises((RuntimeError, TypeError), match=r"(view|unbind): .*__torch_dispatch__"),
+    ):
+        call(x)
+    assert x._base is None

@@ -17,7 +17,7 @@ from tensorlab._core.dispatch.layers cimport (
     AUTOCAST, AUTOGRAD, Layer, handle, is_seen, keys_among, keys_of, topmost
 )
 from tensorlab._core.dispatch.level_calls cimport (
-    Level, is_boxed, level_of_call, run_inside, run_level, set_entries
+    Level, is_boxed, level_of_call, run_inside, run_level, set_entries, share_counter
 )
 from tensorlab._core.dispatch.op cimport (
     COMPARE, MAX_ARGUMENTS, SAVES_OUTPUT, Op, inplace_op, set_run
@@ -38,14 +38,14 @@ from tensorlab._core.dtypes cimport is_differentiable
 from tensorlab._core.graph.graph cimport (
     as_view, bump_version, ndim_of, needs_grad, set_history, write_metadata
 )
-from tensorlab._core.graph.inplace cimport check_inplace
+from tensorlab._core.graph.inplace cimport check_inplace, check_layout_change
 from tensorlab._core.graph.saved cimport SavedTensor, save_tensor
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops.iterator cimport unary_loop
 from tensorlab._core.state.modes cimport ThreadState, active_layers, thread_state
 from tensorlab._core.tensor cimport LAZY, TensorBase, alias, takes_part
 
-from tensorlab._core.dispatch.facets import converts
+from tensorlab._core.dispatch.facets import converts, counts_apart
 from tensorlab.errors import GradientError
 
 
@@ -96,8 +96,6 @@ cdef object run_recorded(Op op, PyObject** arguments, int n):
     out = run_seen(op, arguments, n) if active_layers else run_kernel(op, arguments, n)
     if op.is_view:
         mark_views(<TensorBase>arguments[0], out, op.creation)
-    elif active_layers and isinstance(out, TensorBase):
-        out = without_base(<TensorBase>out, arguments, n)
     if (op.derivative_count > 0 and is_any_followed(op, arguments)
             and thread_state().grad_enabled):
         record_call(op, arguments, n, out)
@@ -137,6 +135,8 @@ cdef object record_for_layers(Op twin, PyObject** arguments, int n):
     # integers that are written over by what has a gradient require grad, as in PyTorch; those that are copied to don't
     if is_differentiable(x.dtype_) or not converts.of(op):
         node = begin_record(op, arguments, n)
+    if op.is_view:
+        check_layout_change(x, twin.name)
     check_inplace(x, node is not None, twin.name)
     backend(twin, arguments, n)
     if x.counter is not None:
@@ -199,16 +199,20 @@ def run_below_autograd(Op op not None, *args):
 
 # ---------------------------------------------------------------- views, where a layer below autograd takes the call
 cdef object run_seen(Op op, PyObject** arguments, int n):
-    """The backend, where a view whose history cannot be recovered is complained of before a bad index. `infer` sees to that
-    (`ndim_of`), but not below a layer, where nothing has history."""
-    cdef int i
+    """The backend, where layers may handle the call. A view whose history cannot be recovered is complained of before a bad
+    index: `infer` sees to that (`ndim_of`), but not below a layer, where nothing has history."""
+    cdef object out
     try:
-        return backend(op, arguments, n)
+        out = backend(op, arguments, n)
     except IndexError:
-        for i in range(n):
-            if isinstance(<object>arguments[i], TensorBase):
-                ndim_of(<TensorBase>arguments[i])
+        for one in tensors_among(arguments, n):
+            ndim_of(<TensorBase>one)
         raise
+    if op.shows_memory and not counts_apart.of(op):
+        share_counter(op, <TensorBase>arguments[0], out)
+    elif not op.shows_memory and thread_state().grad_enabled and isinstance(out, TensorBase):
+        return without_base(<TensorBase>out, arguments, n)      # else a view, as the op made it
+    return out
 
 
 cdef TensorBase without_base(TensorBase out, PyObject** arguments, int n):

@@ -86,6 +86,8 @@ reads_values = Facet("reads_values", False)
 checks_values = Facet("checks_values", False)
 # It shows a tensor's memory without its history.
 forgets_history = Facet("forgets_history", False)
+# Writes to it aren't counted as writes to its argument.
+counts_apart = Facet("counts_apart", False)
 # It counts from the beginning of the storage, so that it matters where in there its argument begins.
 counts_from_storage = Facet("counts_from_storage", False)
 # A number for every element of the result, or the name of the parameter that is one.

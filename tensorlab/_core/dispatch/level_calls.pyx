@@ -305,19 +305,23 @@ cdef object run_inside(Op op, PyObject** arguments, int n):
         show_again(level, <object>arguments[0])
         return <object>arguments[0]
     if op.is_view:
-        share_counter(<TensorBase>arguments[0], out)
+        share_counter(op, <TensorBase>arguments[0], out)
     return out
 
 
-cdef int share_counter(TensorBase x, object out) except -1:
-    """Let views in boxes count writes together with what they're views of: then each is told of
-    writes to the others.
+cdef int share_counter(Op op, TensorBase x, object out) except -1:
+    """Let views that a layer put together count writes together with what they're views of: then
+    each is told of writes to the others.
     """
+    if out is x:
+        raise GradientError(
+            f"{op.name}: the result shows the memory of the argument, so it must be another tensor, "
+            f"and __torch_dispatch__ returned the argument itself; return args[0].detach(), say")
     if isinstance(out, TensorBase):
         (<TensorBase>out).counter = x.counter
     elif isinstance(out, (tuple, list)):
         for one in out:
-            share_counter(x, one)
+            share_counter(op, x, one)
     return 0
 
 

@@ -287,7 +287,7 @@ def detach_(TensorBase self not None):
 
 
 cdef Op DATA = Op("data(Tensor(a) x) -> Tensor(a)", records_itself=True,       # not at all, either
-                  forgets_history=True)
+                  forgets_history=True, counts_apart=True)
 
 cdef TensorBase data_kernel(TensorBase x):
     cdef TensorBase out = alias(x)

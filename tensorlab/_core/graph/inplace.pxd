@@ -15,4 +15,5 @@ cdef class CopySlices(Node):      # `saved`: the node of the in-place op
     cdef TensorBase view_again(self, TensorBase saved)
 
 cdef int check_inplace(TensorBase x, bint any_needs_grad, str op) except -1
+cdef int check_layout_change(TensorBase x, str op) except -1
 cdef int rebase_history(TensorBase x, Node node, Py_ssize_t place=*) except -1

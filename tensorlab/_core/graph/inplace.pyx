@@ -6,12 +6,12 @@ which has the op's node inside, and every view of the base is stale until `graph
 cimport cython
 from libc.stdlib cimport calloc
 
-from tensorlab._core.dtypes cimport item_size
+from tensorlab._core.dtypes cimport is_differentiable, item_size
 from tensorlab._core.graph.accumulate_grad cimport gradient_edge
 from tensorlab._core.graph.graph cimport (
     read_strided,
     GraphTask, Node, already_released, grad_fn_of, is_wanted, move_retained, needs_grad,
-    refuse_special_view, set_history, set_sequence_number, write_metadata
+    refuse_special_view, set_history, set_sequence_number, should_record, write_metadata
 )
 from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.state.modes cimport thread_state
@@ -39,6 +39,16 @@ cdef int check_inplace(TensorBase x, bint any_needs_grad, str op) except -1:
     if needs_grad(x) and grad_fn_of(x) is None:
         raise GradientError(f"{op}: a leaf that requires grad is being used in an in-place "
                             "operation; use the out-of-place op, or write under no_grad")
+    return 0
+
+
+cdef int check_layout_change(TensorBase x, str op) except -1:
+    """Raise unless x itself may get another layout. This comes before the other arguments are looked at."""
+    cdef bint is_recorded = should_record(x)
+    check_inplace(x, is_recorded, op)
+    if is_recorded and not is_differentiable(x.dtype_):
+        raise GradientError(f"{op}: integers have no gradient, but this tensor requires grad (one that does was written "
+                            f"into it); detach it first")
     return 0
 
 
