@@ -75,7 +75,7 @@ cdef inline TensorBase as_tensor(object value):
 
 
 cdef inline object as_input(object value):
-    """What a plan is given: a tensor, or the results of a call in another plan."""
+    """A tensor, or several results of a call, in a tuple or a list."""
     return value if isinstance(value, (tuple, list)) else as_tensor(value)
 
 
@@ -291,7 +291,7 @@ cdef int check_layout(str name, TensorBase x, TensorBase like) except -1:
 @cython.binding(False)
 @cython.auto_pickle(False)
 cdef class ItemStep(Step):
-    """One of the results of a call that has several. `like`: as for CallStep."""
+    """One of the results of a call that has several; it may be a list itself. `like`: as for CallStep."""
 
     cdef readonly TensorBase like
     cdef readonly int index
@@ -302,9 +302,9 @@ cdef class ItemStep(Step):
         self.reads, self.writes, self.dead = (results,), (output,), tuple(dead)
 
     cdef int run(self, PyObject** slots) except -1:
-        cdef TensorBase value = as_tensor((<object>slots[self.results])[self.index])
+        cdef object value = as_input((<object>slots[self.results])[self.index])
         if self.like is not None:
-            check_layout("a call", value, self.like)
+            check_layout("a call", as_tensor(value), self.like)
         return put(slots, self.output, value)
 
     def __repr__(self):

@@ -149,6 +149,45 @@ def test_compiled_it_is_one_step_with_its_gradient():
         torch.testing.assert_close(got, expected)
 
 
+def test_compiled_its_results_may_be_lists():
+    mixed = make_mixed()
+
+    def f(x, w):
+        total, (first, second) = mixed([x, x * 2], w, scale=3.0)
+        return total * first + second
+
+    x, w = doubles(3), doubles()
+    compiled = torch.compile(f, fullgraph=True)
+    for _ in range(2):
+        expected, got = f(x, w), compiled(x, w)
+        torch.testing.assert_close(got, expected)
+        for one, other in zip(
+            torch.autograd.grad(got.sum(), (x, w)),
+            torch.autograd.grad(expected.sum(), (x, w)),
+            strict=True,
+        ):
+            torch.testing.assert_close(one, other)
+
+
+@pytest.mark.parametrize(
+    ("results", "kernel", "use"),
+    [
+        ("(int, Tensor)", lambda x: (3, x.clone()), lambda n, y: y * n),
+        ("(Tensor?, Tensor)", lambda x: (None, x.clone()), lambda none, y: y + (none is None)),
+        ("(Tensor[], Tensor[])", lambda x: ([], [x + 1, x * 2]), lambda empty, ys: ys[0] - ys[1]),
+    ],
+)
+def test_compiled_its_results_may_be_no_tensors(results, kernel, use):
+    with _scoped_library("test", "FRAGMENT") as lib:
+        lib.define(f"several(Tensor x) -> {results}")
+        lib.impl("several", kernel, "CompositeExplicitAutograd")
+        library.register_fake("test::several", kernel)
+        several = torch.ops.test.several.default
+        compiled = torch.compile(lambda x: use(*several(x)), fullgraph=True)
+        for x in torch.ones(3), torch.zeros(3):
+            assert compiled(x).tolist() == use(*kernel(x)).tolist()
+
+
 @pytest.mark.parametrize(
     ("fake", "said"),
     [

@@ -106,24 +106,34 @@ class GraphBuilder:
 
     def add_results(self, call, node):
         """Say what a call gives; of several results, each new one has a node. Sizes that depend on values are read."""
-        is_single = isinstance(call.result, TensorBase)
         metas = [on_meta(*layout) for *layout, _ in call.layouts]
-        follow = [follows for *_, follows in call.layouts]
-        node.meta.update(val=metas[0] if is_single else tuple(metas), requires_grad=any(follow))
-        arguments = list(tensors_in(call.arguments))
+        results = list(tensors_in(call.result))
+        given = {id(x) for x in tensors_in(call.arguments)}
+        follow = {id(x): follows for x, (*_, follows) in zip(results, call.layouts, strict=True)}
+        values = {id(x): meta for x, meta in zip(results, metas, strict=True)}
         reads_sizes = has_unknown_sizes(call, metas)
-        for i, x in enumerate(tensors_in(call.result)):
-            if any(x is one for one in arguments):
-                continue
-            part = node
-            if not is_single:
-                part = self.graph.call_function(operator.getitem, (node, i))
-                part.meta.update(node.meta, val=metas[i], requires_grad=follow[i])
-            self.nodes[id(x)] = part
-            part.meta["storage_offset"] = x.storage_offset()
-            if reads_sizes:
-                read = self.graph.call_function(REGISTRY["sizes"], (part,))
-                read.meta.update(node.meta, val=tuple(metas[i].shape), requires_grad=False)
+
+        def add(node, result):
+            node.meta["val"] = map_tensors(result, lambda x: values[id(x)])
+            node.meta["requires_grad"] = any(follow[id(x)] for x in tensors_in(result))
+            if isinstance(result, (tuple, list)):
+                for i, one in enumerate(result):
+                    if any(id(x) not in given for x in tensors_in(one)):
+                        part = self.graph.call_function(operator.getitem, (node, i))
+                        part.meta.update(node.meta)
+                        add(part, one)
+            elif isinstance(result, TensorBase) and id(result) not in given:
+                self.add_tensor(result, node, reads_sizes)
+
+        add(node, call.result)
+
+    def add_tensor(self, x, node, reads_sizes):
+        """`node` gives the new tensor x."""
+        self.nodes[id(x)] = node
+        node.meta["storage_offset"] = x.storage_offset()
+        if reads_sizes:
+            read = self.graph.call_function(REGISTRY["sizes"], (node,))
+            read.meta.update(node.meta, val=tuple(node.meta["val"].shape), requires_grad=False)
 
     # ------------------------------------------------------------ the result
     def output_of(self, value, seen):
@@ -167,19 +177,23 @@ def on_meta(size, stride, dtype):
     return empty_strided(size, stride, dtype=dtype, device="meta")
 
 
+def map_tensors(value, function):
+    """`value` with `function(x)` in the place of each tensor x in it."""
+    if isinstance(value, TensorBase):
+        return function(value)
+    if type(value) in (tuple, list):
+        return type(value)([map_tensors(one, function) for one in value])
+    return value
+
+
 def has_unknown_sizes(call, metas):
     """Do the sizes of the results depend on values? Then the op can't tell them from the layouts of its arguments."""
-
-    def as_meta(value):
-        if isinstance(value, TensorBase):
-            return on_meta(tuple(value.shape), value.stride(), value.dtype)
-        return type(value)(map(as_meta, value)) if type(value) in (tuple, list) else value
-
     op = call.op
     if op.writes or op.is_view or op.is_pointwise or "generator" in op.params:  # that would draw
         return False
     try:
-        result = call.op(*as_meta(call.arguments))
+        arguments = map_tensors(call.arguments, lambda x: on_meta(*layout_of(x)[:3]))
+        result = call.op(*arguments)
     except Exception:  # it says itself that it needs values
         return True
     made = list(tensors_in(result))

@@ -149,7 +149,10 @@ class Functionalizer:
                 self.items[call, i] = self.view(call, i)
             else:
                 new = self.builder.call(node.target, (self.values[call], i))
-                self.items[call, i] = self.fresh(new, node)
+                is_tensor = isinstance(new.meta["val"], Tensor)
+                self.items[call, i] = (
+                    self.fresh(new, node) if is_tensor else new
+                )  # a list of results
         return self.items[call, i]
 
     def view(self, call, item):
