@@ -19,7 +19,7 @@ from bugs import BUGS
 
 ROOT = Path(__file__).resolve().parent.parent
 COPIED = (
-    *("tensorlab", "tests", "build", "benchmarks", "docs", "tools"),
+    *("tensorlab", "tests", "build", "benchmarks", "chapters", "docs", "examples", "tools"),
     *("setup.py", "pyproject.toml", "README.md"),
 )
 
