@@ -1,6 +1,8 @@
 """The device of chapter 42: it trains, its queues have an order, a race is found, memory is reused."""
 
 import io
+import os
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -271,6 +273,28 @@ def test_a_kernel_that_fails_is_named_when_the_program_waits(lab):
         torch.accelerator.synchronize()
     assert "in the kernel 'broken'" in caught.value.__notes__[0]
     torch.accelerator.synchronize()
+
+
+def test_a_forked_process_is_told_that_the_streams_are_gone():
+    x = torch.ones(3).lab()
+    torch.accelerator.synchronize()
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        said = "nothing"
+        try:
+            x * 2
+        except RuntimeError as error:
+            said = str(error)
+        finally:
+            os.write(writing, said.encode())
+            os._exit(0)
+    os.waitpid(child, 0)
+    said = os.read(reading, 1000).decode()
+    os.close(reading), os.close(writing)
+    assert re.search(r"multiply was put into stream \d+, whose thread is gone: .*'spawn'", said)
 
 
 def test_what_contradicts_itself_is_refused():

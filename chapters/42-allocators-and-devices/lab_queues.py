@@ -33,7 +33,10 @@ class Stream:
         self.clock = {self: 0}
         self.error = None
         self.work = queue.SimpleQueue()
-        threading.Thread(target=self.run, daemon=True, name=f"lab stream {self.number}").start()
+        self.thread = threading.Thread(
+            target=self.run, daemon=True, name=f"lab stream {self.number}"
+        )
+        self.thread.start()
 
     def run(self):
         while True:
@@ -48,22 +51,33 @@ class Stream:
                 time.sleep(self.settings.latency)
                 self.log.append((self.number, name, start, time.perf_counter()))
 
+    def enter(self, name, function):
+        if (
+            not self.thread.is_alive()
+        ):  # nobody would do it, and who waits for it would wait forever
+            raise RuntimeError(
+                f"lab: {name or 'an event'} was put into stream {self.number}, whose thread is gone: a "
+                f"process that was forked has the device's memory and none of its threads. Start "
+                f"processes with the method 'spawn'"
+            )
+        self.work.put((name, function))
+
     def put(self, name, function):
         """Let a function run after everything that is in the stream."""
         self.clock[self] += 1
-        self.work.put((name, function))
+        self.enter(name, function)
 
     def record(self):
         """Put a mark into the stream."""
         event = Event(dict(self.clock))
-        self.work.put((None, event.reach))
+        self.enter(None, event.reach)
         return event
 
     def wait(self, event):
         """Let what comes next wait for a mark of another stream."""
         for stream, when in event.clock.items():
             self.clock[stream] = max(self.clock.get(stream, 0), when)
-        self.work.put((None, event.reached.wait))
+        self.enter(None, event.reached.wait)
 
     def synchronize(self):
         """Wait until all is done; raise what has gone wrong."""

@@ -71,7 +71,9 @@ class device:
         if name not in device_names() and name not in ACCELERATORS:
             raise RuntimeError(
                 f"device: {type!r} is not a device; tensors are on "
-                f"{' or '.join(map(repr, device_names()))}, and other names are {', '.join(ACCELERATORS)}"
+                f"{' or '.join(map(repr, device_names()))}, and other names are {', '.join(ACCELERATORS)}. "
+                f"A device of your own is there once register_backend(name, backend) has run "
+                f"(tensorlab.utils.backend_registration)"
             )
         object.__setattr__(self, "type", name)
         object.__setattr__(self, "index", index)

@@ -11,6 +11,7 @@ import re
 
 from tensorlab._core.device import META
 from tensorlab._core.dispatch.dispatch import run_below_autograd, shares_storage
+from tensorlab._core.dispatch.dispatch_hooks import place_of
 from tensorlab._core.dispatch.facets import REGISTRY
 from tensorlab._core.dispatch.op import Op
 from tensorlab._core.dispatch.overloads import forget_index, overload_of
@@ -18,6 +19,7 @@ from tensorlab._core.dispatch.schema import parse
 from tensorlab._core.tensor import TensorBase
 from tensorlab.autograd.grad_mode import no_grad
 from tensorlab.autograd.graph import increment_version
+from tensorlab.errors import NoDataError
 from tensorlab.library.recorded import Recorded
 
 NAME = re.compile(r"[a-zA-Z_]\w*::[a-zA-Z_]\w*(\.[a-zA-Z_]\w*)?")
@@ -27,6 +29,7 @@ DEFINITIONS: dict = {}  # qualified name: Definition
 
 # What a value must be for a word of the schema, where that is easily said.
 PYTHON_TYPES = {"int": int, "float": (int, float), "bool": bool, "str": str}
+RESULT_TYPES = {"Tensor": TensorBase, **PYTHON_TYPES}
 
 
 def split_name(name, where):
@@ -86,6 +89,7 @@ class Definition:
             records_itself=writes,
             node=_node_name(name),
             checks_values=True,
+            sources=self.sources,
         )
         self.kernels, self.fake = {}, None
         self.parameters = self.op.signature.parameters
@@ -111,6 +115,27 @@ class Definition:
         REGISTRY.pop(self.name, None)
         forget_index()
 
+    def sources(self):
+        """Where its kernel and its fake stand, for messages."""
+        kernels = [one for device, one in self.kernels.items() if device != "meta"]
+        kernel, fake = kernels[:1] or [None], self.fake or self.kernels.get("meta")
+        return place_of(kernel[0]), place_of(fake)
+
+    def check_signature(self, function):
+        """Raise unless a function can be called with what the schema has."""
+        try:
+            signature = inspect.signature(function)
+        except ValueError:  # it's written in C, and doesn't say
+            return
+        names = [one.name for one in self.parameters]
+        try:
+            signature.bind(*names[: self.positional], **dict.fromkeys(names[self.positional :]))
+        except TypeError as error:
+            raise TypeError(
+                f"{self.name}: {place_of(function)} must take what the schema has, {self.op.schema}, "
+                f"and its parameters are {signature}: {error}"
+            ) from None
+
     # ------------------------------------------------------------ a call, at its end
     def compute(self, *arguments):
         """Call the function for the device of the arguments, and check what it did."""
@@ -119,9 +144,16 @@ class Definition:
         self.check_arguments(arguments)
         for k in self.written:
             check_writable(self.name, self.parameters[k].name, arguments[k])
-        with no_grad():
-            results = self.call(function, arguments)
-        self.check_results(results, arguments, tensors, function)
+        try:
+            with no_grad():
+                results = self.call(function, arguments)
+        except NoDataError as error:
+            error.add_note(
+                f"in {place_of(function)}, which says what {self.name} returns, and may look at shapes "
+                f"and dtypes only"
+            )
+            raise
+        self.check_results(results, arguments, function)
         for k in self.written:
             for one in tensors_in([arguments[k]]):
                 increment_version(one)
@@ -177,25 +209,22 @@ class Definition:
                     f"{value!r:.60}: {self.op.schema}"
                 )
 
-    def check_results(self, results, arguments, tensors, function):
+    def check_results(self, results, arguments, function):
         """Raise unless a function kept what the schema promises."""
         items = self.items_of(results, function)
+        new: list = []
         for k, (kind, item) in enumerate(zip(self.results, items, strict=True)):
-            made = tensors_in([item])
-            if kind.word == "Tensor" and not (
-                isinstance(item, TensorBase)
-                or (kind.is_list and isinstance(item, list | tuple))
-                or (item is None and kind.is_optional)
-            ):
+            if not fits(kind, item):
                 raise TypeError(
                     f"{self.name}: result {k} must be {kind}, and {place_of(function)} "
                     f"returned "
                     f"{item!r:.60} ({type(item).__name__}): {self.op.schema}"
                 )
             if kind.alias is None:
-                for one in made:
+                for one in tensors_in([item]):
                     self.check_is_new(one, k, arguments, function)
-        del tensors
+                    self.check_is_apart(one, k, new, function)
+                    new.append(one)
 
     def items_of(self, results, function):
         """The results as a tuple."""
@@ -230,6 +259,14 @@ class Definition:
                         f"return a clone()"
                     )
 
+    def check_is_apart(self, made, k, others, function):
+        """Raise if a result shares memory with one before it."""
+        if any(shares_storage(made, one) for one in others):
+            raise RuntimeError(
+                f"{self.name}: result {k} shares its memory with another result, and the schema "
+                f"says that each is new: {self.op.schema}; let {place_of(function)} return a clone()"
+            )
+
     # ------------------------------------------------------------ below autograd
     def below_autograd(self, *arguments):
         """The call without autograd: layers below it, then `compute`."""
@@ -249,6 +286,18 @@ def tensors_in(values):
             yield from tensors_in(one)
 
 
+def fits(kind, value):
+    """Whether a value is what a type of the schema says, as far as that can be told."""
+    if value is None:
+        return kind.is_optional
+    if not kind.is_list:
+        return isinstance(value, RESULT_TYPES.get(kind.word, object))
+    return isinstance(value, list | tuple) and all(
+        kind.has_optional_items if one is None else fits(kind._replace(is_list=False), one)
+        for one in value
+    )
+
+
 def check_writable(name, parameter, value):
     """Raise if a tensor that the op will write to needs a gradient."""
     from tensorlab._core.state.modes import is_grad_enabled
@@ -260,13 +309,6 @@ def check_writable(name, parameter, value):
                 f"can't follow that; call it "
                 f"under no_grad, or let the op return a new tensor"
             )
-
-
-def place_of(function):
-    """Where a function stands, for messages."""
-    code = getattr(function, "__code__", None)
-    name = getattr(function, "__name__", repr(function))
-    return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code else name
 
 
 def definition_of(op, where):

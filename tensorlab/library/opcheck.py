@@ -5,6 +5,7 @@ import warnings
 from tensorlab._core.device import META
 from tensorlab._core.device import device as Device
 from tensorlab._core.dispatch.dispatch import shares_storage
+from tensorlab._core.dispatch.facets import sources
 from tensorlab._core.dispatch.overloads import OpOverload, OpOverloadPacket
 from tensorlab._pytree import tree_leaves, tree_map, tree_map_only
 from tensorlab._tensor import Tensor
@@ -231,8 +232,10 @@ def check_fake(overload, args, kwargs, **_):
             ("shape", "strides", "dtype"), described(one), described(other), strict=True
         ):
             if fake != true:
+                kernel_at, fake_at = sources.of(overload.op)()
                 raise OpCheckError(
-                    f"{overload.name()}: result {k} has the {what} {true}, and its fake says {fake}"
+                    f"{overload.name()}: result {k} has the {what} {true}, and its fake says {fake}; let the "
+                    f"fake, {fake_at}, say what the kernel does, {kernel_at}"
                 )
 
 

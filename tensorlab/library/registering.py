@@ -146,6 +146,7 @@ def register_for(definition, device, function, allow_override=False):
             f"{definition.name}: there is a kernel for {device or 'all devices'} already; "
             f"register a kernel once"
         )
+    definition.check_signature(function)
     definition.kernels[device] = function
 
 
@@ -225,6 +226,7 @@ def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=F
     def take(function):
         if definition.fake is not None and not allow_override:
             raise RuntimeError(f"{definition.name}: there is a fake already; register it once")
+        definition.check_signature(function)
         definition.fake = function
 
     return _decorator(take, func)

@@ -258,7 +258,11 @@ def record_stream(TensorBase self not None, stream):
     ------
     DeviceError
         If the tensor isn't on an accelerator.
+    TypeError
+        If `stream` is none.
     """
     memory, _ = device_memory(self)
+    if not hasattr(stream, "_backend"):
+        raise TypeError(f"record_stream: a Stream is needed, not {type(stream).__name__}")
     if hasattr(stream._backend, "record_stream"):
         stream._backend.record_stream(memory, stream._native)

@@ -47,7 +47,7 @@ class TorchDispatchMode:
     supports_higher_order_operators = False
 
     def __init__(self, _dispatch_key=None):
-        self._layers = []
+        """`_dispatch_key` is PyTorch's, and has no meaning here."""
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         """Handle a call.
@@ -68,14 +68,17 @@ class TorchDispatchMode:
         )
 
     def __enter__(self):
-        if "_layers" not in self.__dict__:  # __init__ was not called by a class over this one
-            self._layers = []
         layer = ModeLayer(self)
         layer.__enter__()
-        self._layers.append(layer)
+        # made here, as a class over this one need not call __init__
+        self.__dict__.setdefault("_layers", []).append(layer)
         return self
 
     def __exit__(self, *exception):
+        if not self.__dict__.get("_layers"):
+            raise RuntimeError(
+                f"{type(self).__name__}: the mode is to be left, and was not entered"
+            )
         self._layers.pop().__exit__(*exception)
 
     @classmethod

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +12,7 @@ from tensorlab._core.state.devices import register_device
 import tensorlab as torch
 from tensorlab import Tensor, fx, library
 from tensorlab.autograd import gradcheck, gradgradcheck
+from tensorlab.errors import NoDataError
 from tensorlab.library import Library, _scoped_library, custom_op, opcheck
 from tensorlab.library.definitions import DEFINITIONS
 from tensorlab.utils._python_dispatch import TorchDispatchMode
@@ -210,7 +212,9 @@ def test_a_fake_that_lies_is_found_when_its_op_is_compiled(fake, said):
 
     first_columns.register_fake(fake)
     with pytest.raises(
-        RuntimeError, match=rf"test::first_columns: its kernel(.|\n)*its fake said \({said}"
+        RuntimeError,
+        match=rf"test::first_columns: its kernel(.|\n)*its fake said \({said}(.|\n)*"
+        r"the kernel does, first_columns \(.*:\d+\)",
     ):
         torch.compile(lambda x: first_columns(x) * 2 + 1)(torch.ones(3, 6))
 
@@ -410,6 +414,63 @@ def test_a_kernel_that_breaks_its_schema_is_named(value, error, message):
         op(torch.ones(3))
 
 
+@pytest.mark.parametrize(
+    ("results", "value", "message"),
+    [
+        ("int", lambda x: 1.5, r"result 0 must be int, and <lambda> \(.*:\d+\) returned 1.5"),
+        ("Tensor[]", lambda x: x + 1, r"result 0 must be Tensor\[\], and .* returned tensor"),
+        ("Tensor[]", lambda x: [x + 1, None], r"result 0 must be Tensor\[\], .* returned \[ten"),
+        ("(Tensor, Tensor)", lambda x: x + 1, "the schema has 2 results, and .* returned tensor"),
+        ("(Tensor, Tensor)", lambda x: (x + 1, 2), "result 1 must be Tensor, and .* returned 2"),
+        ("(Tensor, Tensor)", lambda x: (x + 1,) * 3, "the schema has 2 results, and .* returned 3"),
+        ("(Tensor, Tensor)", lambda x: (x + 1).split(1), "result 1 shares its memory with another"),
+        ("Tensor[]", lambda x: (x + 1).split(1), "result 0 shares its memory with another result"),
+        ("()", lambda x: x, "the schema has no results, and .* returned tensor"),
+    ],
+)
+def test_a_kernel_returns_what_its_schema_has(results, value, message):
+    with _scoped_library("test", "FRAGMENT") as lib:
+        lib.define(f"form(Tensor x) -> {results}")
+        lib.impl("form", value, "CompositeExplicitAutograd")
+        with pytest.raises((TypeError, RuntimeError), match=f"test::form: {message}.*test::form"):
+            torch.ops.test.form(torch.ones(2))
+
+
+def test_optional_items_of_a_list_may_be_missing():
+    with _scoped_library("test", "FRAGMENT") as lib:
+        lib.define("some(Tensor x) -> Tensor?[]")
+        lib.impl("some", lambda x: [None, x + 1], "CompositeExplicitAutograd")
+        nothing, more = torch.ops.test.some(torch.ones(2))
+    assert nothing is None
+    assert more.tolist() == [2.0, 2.0]
+
+
+def test_a_function_must_take_what_the_schema_has():
+    with _scoped_library("test", "FRAGMENT") as lib:
+        lib.define("scaled(Tensor x, *, float by) -> Tensor")
+        for wrong, why in (
+            (lambda x: x, "unexpected keyword argument 'by'"),
+            (lambda by: by, "too many|multiple values"),
+            (lambda x, y, by: x, "missing a required argument"),
+        ):
+            match = rf"test::scaled: <lambda> \(.*test_custom_ops.py:\d+\) must take .*({why})"
+            with pytest.raises(TypeError, match=match):
+                lib.impl("scaled", wrong, "CPU")
+            with pytest.raises(TypeError, match=match):
+                library.register_fake("test::scaled", wrong)
+        lib.impl("scaled", lambda x, **named: x * named["by"], "CPU")
+        assert torch.ops.test.scaled(torch.ones(1), by=3.0).item() == 3.0
+
+
+def test_a_fake_that_asks_for_values_is_named():
+    op = returns("test::asks", lambda x: x + 1)
+    op.register_fake(lambda x: torch.empty(int(x.sum())))
+    with pytest.raises(NoDataError) as caught:
+        op(torch.ones(2, device="meta"))
+    notes = "\n".join(caught.value.__notes__)
+    assert re.search(r"in <lambda> \(.*:\d+\), which says what test::asks returns", notes)
+
+
 def writes_in_secret():
     op = returns("test::secret", lambda x: x.add_(1) * 2)
     op.register_fake(torch.empty_like)
@@ -419,7 +480,10 @@ def writes_in_secret():
 def fake_of_another_shape():
     op = returns("test::shape", lambda x: x[:1].clone())
     op.register_fake(torch.empty_like)
-    return op, "test_faketensor", r"result 0 has the shape \(1,\), and its fake says \(3,\)"
+    message = (
+        r"result 0 has the shape \(1,\), and its fake says \(3,\); let the fake, empty_like .*"
+    )
+    return op, "test_faketensor", rf"{message}, say what the kernel does, op \(.*:\d+\)"
 
 
 def fake_of_another_dtype():

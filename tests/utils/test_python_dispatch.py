@@ -182,7 +182,11 @@ def test_modes_can_be_left_out_for_a_while():
 @pytest.mark.parametrize(
     ("returned", "message"),
     [
-        (3, r"neg: Answers.__torch_dispatch__ must return a Tensor, and came back with 3 \(int\)"),
+        (
+            3,
+            r"neg: Answers.__torch_dispatch__ \(.*test_python_dispatch.py:\d+\) must return a Tensor, "
+            r"and came back with 3 \(int\)",
+        ),
         (None, "returned None; return what func"),
         (NotImplemented, "the mode Answers returned NotImplemented"),
     ],
@@ -197,6 +201,51 @@ def test_nonsense_is_refused_with_what_was_promised(returned, message):
         x.neg()
     with pytest.raises(TypeError, match="a tuple of 2 results|NotImplemented"), Answers():
         x.sort()
+
+
+@pytest.mark.parametrize(
+    ("returned", "call", "message"),
+    [
+        (
+            torch.ones(2),
+            lambda x: x.sort(),
+            "sort: .* a tuple of 2 results, and came back with ten",
+        ),
+        ((torch.ones(2),), lambda x: x.sort(), "sort: .* came back with 1 of them"),
+        (
+            torch.ones(2),
+            lambda x: x.unbind(0),
+            "unbind: .* a list of Tensors, and came back with te",
+        ),
+        (
+            [1, 2],
+            lambda x: x.split(1),
+            r"split.*: .* a list of Tensors, and came back with \[1, 2\]",
+        ),
+        (None, lambda x: x.unbind(0), "unbind: .* returned None"),
+        ([torch.ones(2)], lambda x: x + 1, "add: .* a Tensor, and came back with \\[ten"),
+        (3, lambda x: torch.ones(2), "ones: .* a Tensor, and came back with 3"),
+    ],
+)
+def test_a_result_of_another_form_is_refused(returned, call, message):
+    class Answers(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return returned
+
+    x = torch.ones(2)
+    with pytest.raises(TypeError, match=message), Answers():
+        call(x)
+    with Answers():  # what was written to is known without the mode
+        assert x.add_(1) is x
+    assert x.tolist() == [1.0, 1.0]
+
+
+def test_a_mode_is_left_as_often_as_it_was_entered():
+    mode = Names()
+    with mode:
+        pass
+    with pytest.raises(RuntimeError, match="Names: the mode is to be left, and was not entered"):
+        mode.__exit__(None, None, None)
 
 
 def test_compiled_functions_are_right_inside_a_mode():

@@ -49,34 +49,37 @@ def hooked_types(arguments):
     return tuple(found)
 
 
-def check_result(op, result, who):
-    """Raise unless a hook returned what the schema of the op promises."""
-    promised = op.signature.results
-    if op.writes or len(promised) == 0:
+def check_result(op, result, hook, cls):
+    """Raise unless a hook returned what the schema of the op promises. The result of an op that writes is known without it."""
+    promised = [kind for _, kind in op.signature.results]
+    if op.writes or not any([kind.word == "Tensor" for kind in promised]):
         return
-    tensors = [kind.word == "Tensor" and not kind.is_list for _, kind in promised]
-    if not any(tensors):
-        return
-    items = [result] if len(promised) == 1 else result
+    if len(promised) == 1 and result is None:
+        raise TypeError(
+            f"{op.name}: {place_of(hook, cls)} returned None; return what func(*args, **kwargs) returns: "
+            f"{overload_of(op)._schema}"
+        )
     if len(promised) > 1 and not (
         isinstance(result, (tuple, list)) and len(result) == len(promised)
     ):
         came = f"{len(result)} of them" if isinstance(result, (tuple, list)) else _what(result)
         raise TypeError(
-            f"{op.name}: {who} must return a tuple of {len(promised)} results, and came back with "
+            f"{op.name}: {place_of(hook, cls)} must return a tuple of {len(promised)} results, and came back with "
             f"{came}: {overload_of(op)._schema}"
         )
-    for item, is_tensor in zip(items, tensors, strict=True):
-        if is_tensor and item is not None and not isinstance(item, TensorBase):
+    for kind, item in zip(promised, [result] if len(promised) == 1 else result, strict=True):
+        if kind.word == "Tensor" and item is not None and not is_promised(kind, item):
             raise TypeError(
-                f"{op.name}: {who} must return a Tensor, and came back with {_what(item)}: "
-                f"{overload_of(op)._schema}"
+                f"{op.name}: {place_of(hook, cls)} must return a {'list of Tensors' if kind.is_list else 'Tensor'}, "
+                f"and came back with {_what(item)}: {overload_of(op)._schema}"
             )
-        if item is None and is_tensor and len(promised) == 1:
-            raise TypeError(
-                f"{op.name}: {who} returned None; return what func(*args, **kwargs) returns: "
-                f"{overload_of(op)._schema}"
-            )
+
+
+def is_promised(kind, item):
+    """Is a result the Tensor, or the list of Tensors, that a schema promises?"""
+    if not kind.is_list:
+        return isinstance(item, TensorBase)
+    return isinstance(item, (tuple, list)) and all([isinstance(one, TensorBase) for one in item])
 
 
 def rule_of(op, cls):
@@ -85,6 +88,14 @@ def rule_of(op, cls):
         if (op, base) in RULES:
             return RULES[op, base]
     return None
+
+
+def place_of(function, cls=None):
+    """Where a function, or that of a class, stands: "Mine.hook (file.py:12)", for messages."""
+    function = getattr(function, "__func__", function)
+    code, owner = getattr(function, "__code__", None), f"{cls.__name__}." if cls else ""
+    name = owner + getattr(function, "__name__", repr(function))
+    return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code else name
 
 
 def _what(value):
@@ -110,8 +121,8 @@ class ModeLayer(Layer):
             result = self.mode.__torch_dispatch__(func, types, args, kwargs)
         if result is NotImplemented:
             raise TypeError(f"{func.name()}: the mode {type(self.mode).__name__} returned NotImplemented")
-        if type(result) is not type(arguments[0] if arguments else None):
-            check_result(op, result, f"{type(self.mode).__name__}.{HOOK}")
+        if not (func.gives_tensor and isinstance(result, TensorBase)):
+            check_result(op, result, rule or self.mode.__torch_dispatch__, type(self.mode))
         return result
 
 
@@ -135,8 +146,8 @@ class ClassLayer(Layer):
             hook = RULES and rule_of(op, cls) or getattr(cls, HOOK)
             result = hook(func, types, args, kwargs)
             if result is not NotImplemented:
-                if type(result) is not cls:
-                    check_result(op, result, f"{cls.__name__}.{HOOK}")
+                if not (func.gives_tensor and isinstance(result, TensorBase)):
+                    check_result(op, result, hook, cls)
                 return result
         raise TypeError(
             f"{func.name()}: no class handles the call; {', '.join(one.__name__ for one in types)} "

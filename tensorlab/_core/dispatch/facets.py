@@ -96,6 +96,8 @@ fills_with = Facet("fills_with")
 is_copy = Facet("is_copy", False)
 # What is written is converted first: to integers, it has no gradient.
 converts = Facet("converts", False)
+# A function that says where the kernel and the fake of a program's op stand, for messages.
+sources = Facet("sources", lambda op: lambda: ("an op of tensorlab",) * 2)
 # The result has elements of the first argument and no others, in other places or several times.
 rearranges = Facet("rearranges", False)
 # The gradient depends on no value of the input, and still leads there: the second derivative is

@@ -99,6 +99,7 @@ class OpOverload(OverloadCall):
     op : Op, the record that it stands for
     namespace : str, such as "aten"
     overloadpacket : OpOverloadPacket, all ops of its name
+    gives_tensor : bool, whether its result is one tensor
 
     >>> import tensorlab
     >>> add = tensorlab.ops.aten.add.Tensor
@@ -114,6 +115,8 @@ class OpOverload(OverloadCall):
         self.__module__ = f"tensorlab.ops.{self.namespace}"
         parsed = op.aten_signature or op.signature
         self._schema = FunctionSchema(f"{self.namespace}::{self._opname}", overload, parsed)
+        kinds = [kind for _, kind in op.signature.results]
+        self.gives_tensor = [(one.word, one.is_list) for one in kinds] == [("Tensor", False)]
 
     @property
     def overloadpacket(self):

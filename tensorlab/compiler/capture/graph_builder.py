@@ -3,7 +3,7 @@
 import operator
 from typing import NamedTuple
 
-from tensorlab._core.dispatch.facets import reads_values
+from tensorlab._core.dispatch.facets import reads_values, sources
 from tensorlab._core.dispatch.op import REGISTRY
 from tensorlab._core.tensor import Size, TensorBase
 from tensorlab.autograd.grad_mode import no_grad
@@ -208,9 +208,11 @@ def check_fake(op, made, metas):
     """
     said, real = ([described(x) for x in results] for results in (made, metas))
     if said != real:
+        kernel, fake = sources.of(op)()
         raise ShapeError(
             f"{op.name}: its kernel returned (shape, strides, dtype) {as_text(real)}, and its fake said "
-            f"{as_text(said)}; let the fake return what the kernel does. library.opcheck finds such mistakes"
+            f"{as_text(said)}; let the fake, {fake}, return what the kernel does, {kernel}. "
+            f"library.opcheck finds such mistakes"
         )
 
 
