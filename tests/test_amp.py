@@ -193,3 +193,8 @@ def test_a_scaler_for_no_device_is_refused_as_autocast_is(device, error):
     for make in (tensorlab.amp.GradScaler, tensorlab.autocast):
         with pytest.raises(error, match="device"):
             make(device, enabled=False)
+
+
+def test_the_older_place_explains_what_it_lacks():
+    with pytest.raises(AttributeError, match=r"tensorlab.cpu.amp has no 'nothing'"):
+        _ = tensorlab.cpu.amp.nothing

@@ -188,6 +188,51 @@ def test_events_measure_and_are_waited_for(lab):
         start.elapsed_time(torch.Event(enable_timing=True))
 
 
+def test_streams_and_events_know_where_they_belong(lab):
+    stream, event = torch.Stream("lab"), torch.Event("lab")
+    assert (str(stream.device), stream.device_type, stream.device_index) == ("lab:0", "lab", 0)
+    assert (str(torch.cpu.Stream().device), torch.cpu.Stream().device_index) == ("cpu", 0)
+    assert torch.Event("lab").event_id > event.event_id
+    assert f"Event {event.event_id} of lab:0" in repr(event)
+    with pytest.raises(RuntimeError, match="has no accelerator"):
+        torch.Stream("cuda")
+    with pytest.raises(TypeError, match="record_stream: a Stream is needed, not int"):
+        torch.ones(1).lab().record_stream(3)
+    lab.settings.latency = 0.02
+    with stream:
+        torch.ones(1, device="lab").mul_(2)
+        event.record()
+    event.wait()  # of the current stream, which is another one
+    assert not torch.accelerator.current_stream().query()
+    stream.synchronize()
+    assert stream.query()
+
+
+def test_what_an_allocator_does_not_count_is_nothing(lab, monkeypatch):
+    asked = torch.accelerator
+    names = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
+    assert all(getattr(asked, name)() > 0 for name in names if "allocated" not in name)
+    monkeypatch.setattr(lab.BACKEND, "memory_stats", dict)
+    assert [getattr(asked, name)() for name in names] == [0] * 4
+
+
+def test_there_is_one_accelerator():
+    with torch.accelerator.device_index(None):
+        torch.accelerator.set_device_index(-1)
+        torch.accelerator.set_device_index("lab")
+    for wrong in (1, torch.device("lab:1")):
+        with pytest.raises(RuntimeError, match="1 is not there; there is one accelerator"):
+            torch.accelerator.set_device_index(wrong)
+    with (
+        pytest.raises(RuntimeError, match="1 is not there"),
+        torch.accelerator.device_index(1),
+    ):
+        pass
+    x = torch.ones(1)
+    assert x.lab(0).is_lab
+    assert x.lab("lab:0").is_lab
+
+
 def test_copies_from_pinned_memory_are_made_later(lab):
     lab.settings.latency = 0.03
     for pinned, expected in ((True, 7.0), (False, 1.0)):
@@ -297,7 +342,16 @@ def test_a_forked_process_is_told_that_the_streams_are_gone():
     assert re.search(r"multiply was put into stream \d+, whose thread is gone: .*'spawn'", said)
 
 
-def test_what_contradicts_itself_is_refused():
+@pytest.mark.parametrize("name", [3, "cpu", "meta"])
+def test_an_accelerator_has_a_name_of_its_own(name, monkeypatch):
+    monkeypatch.setattr(backend_registration, "RENAMED", [])
+    assert backend_registration._privateuse1_backend_name() == "privateuseone"
+    with pytest.raises(RuntimeError, match=f"{name!r} can't be the name of an accelerator"):
+        backend_registration.rename_privateuse1_backend(name)
+    assert torch.accelerator.current_accelerator() == torch.device("lab")
+
+
+def test_what_contradicts_itself_is_refused(lab):
     from tensorlab.utils import generate_methods_for_privateuse1_backend, rename_privateuse1_backend
     from tensorlab.utils.backend_registration import (
         get_device_module,
@@ -309,6 +363,14 @@ def test_what_contradicts_itself_is_refused():
         rename_privateuse1_backend("other")
     with pytest.raises(RuntimeError, match="Tensor has 'lab' already"):
         generate_methods_for_privateuse1_backend()
+    generate_methods_for_privateuse1_backend(
+        for_tensor=False, for_module=False, for_packed_sequence=False
+    )
+    with pytest.raises(RuntimeError, match="PackedSequence has 'lab' already"):
+        generate_methods_for_privateuse1_backend(for_tensor=False, for_module=False)
+    with pytest.raises(RuntimeError, match="tensorlab has 'lab' already"):
+        backend_registration._register_device_module("lab", lab)
+    assert backend_registration._privateuse1_backend_name() == "lab"
     with pytest.raises(NotImplementedError, match="leave for_storage out"):
         generate_methods_for_privateuse1_backend(for_storage=True)
     with pytest.raises(ValueError, match="'a b' can't be the name of a device"):

@@ -1,6 +1,7 @@
 """The processor's memory: counted, with the lines that made it, drawn, and limited."""
 
 import gc
+import importlib
 import linecache
 import re
 from xml.etree import ElementTree
@@ -55,10 +56,22 @@ def test_a_history_can_be_short_and_there_is_one_at_a_time():
         memory_snapshot()
 
 
+def test_what_the_package_makes_is_the_programs_line():
+    with MemoryHistory() as history:
+        net = torch.nn.Linear(100, 100)
+        empty = torch.empty(0)
+    assert {block.line.partition(":")[0] for block in history.live()} == {__file__}
+    assert all(block.nbytes > 0 for block in history.blocks)
+    assert net.weight.nbytes + empty.nbytes <= sum(block.nbytes for block in history.live())
+
+
 def test_the_summary_is_a_table_of_what_was_counted():
     gc.collect()
     x = torch.ones(2**20)
     text = memory_summary()
+    assert {len(line) for line in text.splitlines()} == {48}
+    stats = memory.memory_stats()
+    assert memory.memory_reserved() == stats["allocated_bytes"] + stats["cached_bytes"]
     assert "in use by tensors" in text
     assert memory.spelled(memory.memory_allocated()) in text
     assert memory.max_memory_allocated() >= memory.memory_allocated() >= x.nbytes
@@ -69,6 +82,21 @@ def test_the_summary_is_a_table_of_what_was_counted():
 def no_limit():
     yield
     set_per_process_memory_fraction(1.0)
+
+
+@pytest.mark.usefixtures("no_limit")
+def test_a_limit_is_a_part_of_the_machines_memory_and_can_be_taken_away(monkeypatch):
+    monkeypatch.setattr(memory, "machine_memory", lambda: 2**40)
+    set_per_process_memory_fraction(0.25)
+    assert memory.get_memory_limit() == 2**38
+    set_per_process_memory_fraction(0.5)
+    assert memory.get_memory_limit() == 2**39
+    set_per_process_memory_fraction(1.0)
+    assert memory.get_memory_limit() == 0
+    with MemoryHistory() as history:  # the limit's own is over
+        x = torch.ones(1000)
+    assert [block.nbytes for block in history.blocks] == [4032]
+    assert x is not None
 
 
 @pytest.mark.usefixtures("no_limit")
@@ -181,6 +209,66 @@ def test_blocks_are_drawn_where_and_as_large_as_they_are():
     assert lines[1].split()[:3] == ["1", "3", str(history.blocks[0].nbytes)]
     assert y is not None
     assert z is not None
+
+
+def test_a_picture_of_memory_has_its_lines_below_it():
+    with MemoryHistory() as history:
+        x = torch.ones(1000)
+        y = torch.ones(500)
+    picture = viz.memory(history)
+    boxes = rectangles(picture)
+    assert len(boxes) == 4  # two blocks, and one for each line that made one
+    assert [box[2:] for box in boxes[2:]] == [(10, 10), (10, 10)]
+    assert boxes[2][1] < boxes[3][1]
+    assert re.search(r'text-anchor="end"[^>]*>blocks made and given back', picture._repr_svg_())
+    assert x is not None
+    assert y is not None
+
+
+def test_a_picture_of_memory_is_as_wide_as_its_history():
+    drawing = importlib.import_module("tensorlab.viz.memory")
+    with MemoryHistory() as history:
+        x = torch.ones(1000)
+    (left, _, width, _), *_ = rectangles(viz.memory(history))
+    assert (left, width) == (drawing.LEFT + drawing.WIDTH / 2, drawing.WIDTH / 2)
+    with MemoryHistory() as history:
+        for _ in range(drawing.WIDTH):
+            torch.ones(10)
+    widths = [box[2] for box in rectangles(viz.memory(history))[:-1]]
+    assert len(widths) > 100
+    assert set(widths) == {1.0}  # each can be seen
+    assert x is not None
+
+
+def test_a_picture_of_no_memory_and_of_no_work():
+    with MemoryHistory() as history:
+        pass
+    assert "1 B" in viz.memory(history)._repr_svg_()  # the height of the axis
+    empty = viz.timeline([])
+    assert "1e+03 ms in all" in empty._repr_svg_()
+    assert empty.title == "What 0 workers did in 1e+03 ms"
+
+
+def test_work_is_told_in_the_order_in_which_it_began():
+    picture = viz.timeline([(0, "short", 2.0, 3.0), (1, "long", 1.0, 4.0)])
+    assert [line.split()[-1] for line in str(picture).splitlines()] == ["long", "short"]
+    one, two = viz.timeline([(0, "a", 0.0, 1.0)]), picture
+    assert two.height - one.height == pytest.approx(boxes_apart(two))
+
+
+def boxes_apart(picture):
+    """The distance of the two lanes of a picture."""
+    first, second = sorted({box[1] for box in rectangles(picture)})
+    return second - first
+
+
+@pytest.mark.parametrize(
+    ("letters", "shown"), [(4, "abcd"), (3, "ab…"), (2.9, ""), (1, ""), (5, "abcd")]
+)
+def test_a_box_shows_as_much_of_a_text_as_fits(letters, shown):
+    timeline = importlib.import_module("tensorlab.viz.timeline")
+    parts = timeline.box(0, 0, 6.01 + letters * timeline.CHARACTER, "abcd", "tensor")
+    assert [re.sub("<[^>]*>", "", part) for part in parts[1:]] == [shown] * bool(shown)
 
 
 def test_work_is_drawn_to_scale_in_its_lane():

@@ -71,7 +71,6 @@ class CustomOpDef:
     """
 
     def __init__(self, definition, function):
-        self._definition, self._init_fn = definition, function
         self._namespace, self._name = split_name(definition.name, "custom_op")
         self._qualname = definition.name
         self._opoverload = definition.overload

@@ -60,6 +60,24 @@ def test_calls_take_the_names_of_the_schema():
         add(x)
 
 
+def test_a_class_hears_the_call_of_an_overload():
+    class Hears(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            heard.append(func)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    heard = []
+    x = torch.ones(2).as_subclass(Hears)
+    heard.clear()
+    neg = torch.ops.aten.neg.default
+    assert type(neg(x)) is Hears
+    assert heard == [neg]
+    with torch.DisableTorchFunctionSubclass():
+        neg(x)
+    assert heard == [neg]
+
+
 def test_names_that_are_not_there():
     with pytest.raises(AttributeError, match="ops.aten has no op 'ad'; there are"):
         _ = torch.ops.aten.ad

@@ -8,6 +8,7 @@ import pytest
 import tensorlab as torch
 from tensorlab import nn
 from tensorlab._subclasses import FakeTensorMode
+from tensorlab.nn.hooks import ALL
 from tensorlab.utils.flop_counter import FlopCounterMode, flops, register_flop_formula
 from tests.oracle import require_torch
 
@@ -107,6 +108,22 @@ def test_each_block_counts_anew_and_leaves_no_hooks():
         assert counter.get_total_flops() == 12
     net(torch.ones(1, 2))
     assert counter.get_total_flops() == 12
+    assert not any(ALL.values())
+
+
+def test_a_module_goes_on_after_its_parts():
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = nn.Linear(2, 3, bias=False)
+
+        def forward(self, x):
+            return self.inner(x) @ torch.ones(3, 4)
+
+    with FlopCounterMode(display=False) as counter:
+        Outer()(torch.ones(1, 2))
+    totals = {name: sum(ops.values()) for name, ops in counter.get_flop_counts().items()}
+    assert totals == {"Global": 36, "Outer": 36, "Outer.inner": 12}
 
 
 def test_a_module_that_raised_is_left():

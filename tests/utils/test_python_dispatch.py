@@ -353,6 +353,11 @@ def test_questions_about_modes_and_classes():
     assert _get_current_dispatch_mode() is None
     with Names("outer"), Names("inner") as inner:
         assert _get_current_dispatch_mode() is inner
+        with inner:
+            assert _get_current_dispatch_mode() is inner
+        assert _get_current_dispatch_mode() is inner
+    with Names() as only:
+        assert _get_current_dispatch_mode() is only
     assert is_traceable_wrapper_subclass_type(Wrapped)
     assert not is_traceable_wrapper_subclass_type(Tensor)
     assert not is_traceable_wrapper_subclass_type(list)
