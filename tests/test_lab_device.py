@@ -28,6 +28,10 @@ def lab():
             import lab_device
     finally:
         sys.path.remove(str(FOLDER))
+    if not hasattr(torch, "lab"):  # imported before, and taken away again
+        backend_registration.rename_privateuse1_backend("lab")
+        backend_registration.generate_methods_for_privateuse1_backend()
+        backend_registration._register_device_module("lab", lab_device)
     yield lab_device
     take_away(torch.Tensor, "lab", "is_lab")  # the device itself stays registered
     take_away(nn.Module, "lab")

@@ -471,6 +471,14 @@ def test_a_fake_that_asks_for_values_is_named():
     assert re.search(r"in <lambda> \(.*:\d+\), which says what test::asks returns", notes)
 
 
+def test_a_line_of_a_notebook_is_one_of_a_cell():
+    code = compile("def made(x): return x", "/tmp/ipykernel_12/345.py", "exec")
+    exec(code, names := {})
+    op = custom_op("test::celled", mutates_args=(), schema="(Tensor x) -> Tensor")(names["made"])
+    with pytest.raises(RuntimeError, match=r"let made \(line 1 of a cell\) return a clone"):
+        op(torch.ones(1))
+
+
 def writes_in_secret():
     op = returns("test::secret", lambda x: x.add_(1) * 2)
     op.register_fake(torch.empty_like)

@@ -95,7 +95,10 @@ def place_of(function, cls=None):
     function = getattr(function, "__func__", function)
     code, owner = getattr(function, "__code__", None), f"{cls.__name__}." if cls else ""
     name = owner + getattr(function, "__name__", repr(function))
-    return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code else name
+    if code is None:
+        return name
+    file, line = code.co_filename, code.co_firstlineno      # a notebook calls the files of its cells by numbers
+    return f"{name} (line {line} of a cell)" if "ipykernel_" in file else f"{name} ({file}:{line})"
 
 
 def _what(value):
