@@ -235,6 +235,9 @@ def test_there_is_one_accelerator():
     x = torch.ones(1)
     assert x.lab(0).is_lab
     assert x.lab("lab:0").is_lab
+    for wrong in (1, "lab:1"):
+        with pytest.raises(RuntimeError, match="'lab:1' is not there"):
+            x.lab(wrong)
 
 
 def test_copies_from_pinned_memory_are_made_later(lab):

@@ -70,7 +70,9 @@ def test_the_summary_is_a_table_of_what_was_counted():
     x = torch.ones(2**20)
     text = memory_summary()
     assert {len(line) for line in text.splitlines()} == {48}
+    torch.ones(2**18)  # its block is kept for the next who asks
     stats = memory.memory_stats()
+    assert stats["cached_bytes"] >= 2**20
     assert memory.memory_reserved() == stats["allocated_bytes"] + stats["cached_bytes"]
     assert "in use by tensors" in text
     assert memory.spelled(memory.memory_allocated()) in text
@@ -91,6 +93,8 @@ def test_a_limit_is_a_part_of_the_machines_memory_and_can_be_taken_away(monkeypa
     assert memory.get_memory_limit() == 2**38
     set_per_process_memory_fraction(0.5)
     assert memory.get_memory_limit() == 2**39
+    set_per_process_memory_fraction(0)
+    assert memory.get_memory_limit() == 1  # 0 would be none
     set_per_process_memory_fraction(1.0)
     assert memory.get_memory_limit() == 0
     with MemoryHistory() as history:  # the limit's own is over
@@ -220,7 +224,10 @@ def test_a_picture_of_memory_has_its_lines_below_it():
     assert len(boxes) == 4  # two blocks, and one for each line that made one
     assert [box[2:] for box in boxes[2:]] == [(10, 10), (10, 10)]
     assert boxes[2][1] < boxes[3][1]
-    assert re.search(r'text-anchor="end"[^>]*>blocks made and given back', picture._repr_svg_())
+    drawing, drawn = importlib.import_module("tensorlab.viz.memory"), picture._repr_svg_()
+    right = drawing.LEFT + drawing.WIDTH
+    assert re.search(rf'x="{right}[^>]*text-anchor="end"[^>]*>blocks made and given back', drawn)
+    assert memory.spelled(sum(block.nbytes for block in history.blocks)) in drawn  # at the axis
     assert x is not None
     assert y is not None
 
@@ -250,8 +257,8 @@ def test_a_picture_of_no_memory_and_of_no_work():
 
 
 def test_work_is_told_in_the_order_in_which_it_began():
-    picture = viz.timeline([(0, "short", 2.0, 3.0), (1, "long", 1.0, 4.0)])
-    assert [line.split()[-1] for line in str(picture).splitlines()] == ["long", "short"]
+    picture = viz.timeline([(0, "a", 2.0, 3.0), (1, "b", 1.0, 4.0)])
+    assert [line.split()[-1] for line in str(picture).splitlines()] == ["b", "a"]
     one, two = viz.timeline([(0, "a", 0.0, 1.0)]), picture
     assert two.height - one.height == pytest.approx(boxes_apart(two))
 
@@ -263,11 +270,11 @@ def boxes_apart(picture):
 
 
 @pytest.mark.parametrize(
-    ("letters", "shown"), [(4, "abcd"), (3, "ab…"), (2.9, ""), (1, ""), (5, "abcd")]
+    ("letters", "shown"), [(8, "abcdefgh"), (3, "ab…"), (2.9, ""), (1, ""), (9, "abcdefgh")]
 )
 def test_a_box_shows_as_much_of_a_text_as_fits(letters, shown):
     timeline = importlib.import_module("tensorlab.viz.timeline")
-    parts = timeline.box(0, 0, 6.01 + letters * timeline.CHARACTER, "abcd", "tensor")
+    parts = timeline.box(0, 0, 6.01 + letters * timeline.CHARACTER, "abcdefgh", "tensor")
     assert [re.sub("<[^>]*>", "", part) for part in parts[1:]] == [shown] * bool(shown)
 
 

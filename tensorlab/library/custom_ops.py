@@ -1,5 +1,7 @@
 """custom_op: a Python function becomes an op, and takes part in everything that ops take part in."""
 
+import contextlib
+
 from tensorlab.library import registering
 from tensorlab.library.definitions import Definition, definition_of, split_name
 from tensorlab.library.schemas import infer_schema
@@ -71,6 +73,7 @@ class CustomOpDef:
     """
 
     def __init__(self, definition, function):
+        self._definition = definition
         self._namespace, self._name = split_name(definition.name, "custom_op")
         self._qualname = definition.name
         self._opoverload = definition.overload
@@ -86,6 +89,19 @@ class CustomOpDef:
     def register_kernel(self, device_types, fn=None, /):
         """Give the op its function for one or several devices. Usable as a decorator."""
         return registering.register_kernel(self._qualname, device_types, fn)
+
+    @contextlib.contextmanager
+    def set_kernel_enabled(self, device_type, enabled=True):
+        """A block in which the op's own function for a device is used, or is not: then the op
+        runs by the function that it was made of.
+        """
+        disabled = self._definition.disabled
+        before = device_type in disabled
+        disabled.discard(device_type) if enabled else disabled.add(device_type)
+        try:
+            yield
+        finally:
+            disabled.add(device_type) if before else disabled.discard(device_type)
 
     def register_fake(self, fn, /):
         """Give the op the function that says what it returns; see `library.register_fake`."""
@@ -112,4 +128,4 @@ def get_kernel(op, dispatch_key):
     """The function that an op of a program has for a device, such as "CPU" or "cpu"."""
     definition = definition_of(op, "get_kernel")
     device = registering.DEVICE_OF_KEY.get(dispatch_key, dispatch_key.lower())
-    return definition.kernels.get(device) or definition.kernels[None]
+    return definition.kernel_for(device)

@@ -59,6 +59,7 @@ class Definition:
     op : Op, the record in the engine
     kernels : dict, name of a device: function; None: on any device that has no function of its
         own
+    disabled : set of the devices whose function isn't used for now
     fake : function for meta tensors, or None
     recorded : Recorded, how autograd treats a call
     line : str, where the program defined it
@@ -91,7 +92,7 @@ class Definition:
             checks_values=True,
             sources=self.sources,
         )
-        self.kernels, self.fake = {}, None
+        self.kernels, self.disabled, self.fake = {}, set(), None
         self.parameters = self.op.signature.parameters
         self.written = [k for k, one in enumerate(self.parameters) if one.type.is_written]
         self.positional = sum(not one.is_keyword_only for one in self.parameters)
@@ -169,9 +170,22 @@ class Definition:
         }
         return function(*arguments[: self.positional], **named)
 
+    def compose(self, function):
+        """Let the op be what a function makes of other ops, on devices without a function of their
+        own.
+        """
+
+        def composed(*arguments):
+            if device_of(tensors_in(arguments)) in self.kernels:
+                return self.compute(*arguments)
+            return self.call(function, arguments)
+
+        self.op.compose(composed)
+        self.op.recorded_by = None
+
     def function_for(self, tensors):
         """The function for where these tensors are."""
-        device = next((one.device.type for one in tensors if one.device.type != "cpu"), "cpu")
+        device = device_of(tensors)
         if device == META.type:
             found = self.fake or self.kernels.get("meta")
             if found is None:
@@ -182,7 +196,13 @@ class Definition:
                     f"shape and dtype"
                 )
             return found
+        return self.kernel_for(device)
+
+    def kernel_for(self, device):
+        """The function for a kind of device."""
         found = self.kernels.get(device) or self.kernels.get(None)
+        if device in self.disabled:
+            found = self.kernels.get(None, found)
         if found is None:
             known = ", ".join(sorted(map(str, self.kernels))) or "none at all"
             raise NotImplementedError(
@@ -275,6 +295,11 @@ class Definition:
 
 def _node_name(name):
     return f"GeneratedBackwardFor_{re.sub(r'[:.]+', '_', name)}_defaultBackward"
+
+
+def device_of(tensors):
+    """The kind of device that a call with these tensors runs on."""
+    return next((one.device.type for one in tensors if one.device.type != "cpu"), "cpu")
 
 
 def tensors_in(values):

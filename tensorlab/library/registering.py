@@ -19,7 +19,7 @@ from tensorlab.func.batching.program_rules import ProgramRule
 from tensorlab.library.definitions import NAME, Definition, caller_line, definition_of, split_name
 
 # What PyTorch's dispatch keys mean here.
-DEVICE_OF_KEY = {"": None, "CompositeExplicitAutograd": None}  # others are names of devices
+DEVICE_OF_KEY = {"CompositeExplicitAutograd": None}  # others are names of devices
 
 OWNERS: dict = {}  # namespace: the Library that said DEF
 
@@ -108,9 +108,9 @@ class Library:
         ----------
         op_name : str, with or without the namespace, or an OpOverload
         dispatch_key : "CPU", "Meta", "CompositeExplicitAutograd" (any device),
-            "CompositeImplicitAutograd" (any device,
-            made of ops that autograd follows), "Autograd" (what autograd calls instead), or the
-            name of a device
+            "CompositeImplicitAutograd" (any device, made of ops that autograd follows; so it is
+            unless a key is given), "Autograd" (what autograd calls instead), or the name of a
+            device
         """
         name = op_name.name() if isinstance(op_name, OpOverload) else op_name
         name = name if "::" in name else f"{self.ns}::{name}"
@@ -121,12 +121,12 @@ class Library:
                 "Library.impl: with_keyset: calls have no key sets in tensorlab"
             )
         definition = definition_of(name, "Library.impl")
-        key = dispatch_key or self.dispatch_key
+        key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
         if key.startswith("Autograd"):
             definition.op.recorded_by = fn
         elif key == "CompositeImplicitAutograd":
-            definition.op.compose(fn)
-            definition.op.recorded_by = None
+            definition.check_signature(fn)
+            definition.compose(fn)
         else:
             register_for(definition, DEVICE_OF_KEY.get(key, key.lower()), fn, allow_override)
 
@@ -164,9 +164,12 @@ def _scoped_library(*args, **kwargs):
 def define(qualname, schema, *, lib=None, tags=()):
     """Define an op: `define("mylib::clip", "(Tensor x, float low) -> Tensor")`.
 
-    Returns a decorator for its function if no schema is given but a Library, as PyTorch's older
-    form does.
+    The older form `define(lib, "clip(Tensor x, float low) -> Tensor")` is a decorator of its
+    function.
     """
+    if isinstance(qualname, Library):
+        name = qualname.define(schema)
+        return _decorator(lambda function: qualname.impl(name, function), None)
     if not isinstance(qualname, str) or NAME.fullmatch(qualname) is None:
         raise ValueError(
             f"define: {qualname!r} is no name of an op; write it with its namespace, such as "
@@ -191,7 +194,12 @@ def _decorator(take, function):
 
 
 def impl(qualname, types, func=None, *, lib=None):
-    """Give an op its function for devices, "default" for all; usable as a decorator."""
+    """Give an op its function for devices, "default" for all; usable as a decorator.
+
+    The older form `impl(lib, "clip", "CPU")` is a decorator, too.
+    """
+    if isinstance(qualname, Library):
+        return _decorator(lambda function: qualname.impl(types, function, func or ""), None)
     return register_kernel(qualname, None if types == "default" else types, func, lib=lib)
 
 

@@ -6,7 +6,7 @@ import typing
 from collections.abc import Sequence
 
 from tensorlab._core.device import device
-from tensorlab._core.dispatch.schema import CONSTANTS
+from tensorlab._core.dispatch.schema import spell_constant
 from tensorlab._core.dtypes import dtype
 from tensorlab._tensor import Tensor
 
@@ -144,15 +144,13 @@ def _default(parameter, name):
     value = parameter.default
     if value is parameter.empty:
         return ""
-    if value is None or isinstance(value, int | float | bool) or value in CONSTANTS.values():
-        return f"={value}"
-    if isinstance(value, str):
-        return f'="{value}"'
-    if isinstance(value, dtype):
-        return f"={value}"
+    if isinstance(value, device):
+        value = str(value)
+    if value is None or isinstance(value, int | float | str | dtype):
+        return f"={spell_constant(value)}"
     raise ValueError(
         f"infer_schema: the default of {parameter.name!r} of {name} is {value!r}; it must be a "
-        f"number, a string or None"
+        f"number, a string, a dtype, a device or None"
     )
 
 

@@ -45,7 +45,7 @@ def memory(history):
         f"{len(blocks)} block{'s' * (len(blocks) != 1)} of memory, at most {spelled(peak)} at once"
     )
     largest = sorted(blocks, key=lambda block: -block.nbytes)[:MOST_BLOCKS]
-    end = max(history.events, 1) + 1
+    end = history.events + 1
     placed = places(sorted(largest, key=lambda block: block.made), end)
     top = max((offset + block.nbytes for block, offset in placed), default=1)
     totals = {}

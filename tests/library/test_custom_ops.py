@@ -370,6 +370,56 @@ def test_a_composite_is_differentiated_through_and_autograd_may_be_given():
         assert gradcheck(torch.ops.test.cube, (x,))
 
 
+def test_a_kernel_may_be_switched_off_for_a_block():
+    @custom_op("test::two", mutates_args=())
+    def two(x: Tensor) -> Tensor:
+        return x + 2
+
+    x = torch.zeros(1)
+    two.register_kernel("cpu", lambda x: x + 3)
+    assert two(x).item() == 3.0
+    with two.set_kernel_enabled("cpu", False):
+        assert two(x).item() == 2.0
+        with two.set_kernel_enabled("cpu"):
+            assert two(x).item() == 3.0
+        assert two(x).item() == 2.0
+    assert two(x).item() == 3.0
+    assert library.get_kernel("test::two", "CUDA")(x).item() == 2.0
+    with _scoped_library("test", "FRAGMENT") as lib:
+        lib.define("bare(Tensor x) -> Tensor")
+        with pytest.raises(NotImplementedError, match="test::bare: the op has no kernel for cuda"):
+            library.get_kernel("test::bare", "CUDA")
+
+
+def test_a_function_without_a_key_is_made_of_ops_that_autograd_follows():
+    x = torch.ones(2, requires_grad=True)
+    with _scoped_library("test", "FRAGMENT") as lib:
+        lib.define("scaled(Tensor x, *, float by) -> Tensor")
+        lib.impl("scaled", lambda x, by: x * by)
+        scaled = torch.ops.test.scaled
+        assert torch.autograd.grad(scaled(x, by=3.0).sum(), x)[0].tolist() == [3.0, 3.0]
+        assert scaled(x.detach().to("meta"), by=3.0).is_meta
+        lib.impl("scaled", lambda x, by: x * by + 1, "CPU")
+        assert scaled(x, by=3.0).tolist() == [4.0, 4.0]  # a device's own function comes first
+
+
+def test_older_forms_with_a_library_are_decorators():
+    with _scoped_library("test", "FRAGMENT") as lib:
+
+        @library.define(lib, "thrice(Tensor x) -> Tensor")
+        def thrice(x):
+            return x * 3
+
+        assert torch.ops.test.thrice(torch.ones(1)).item() == 3.0
+
+        @library.impl(lib, "thrice", "CPU")
+        def on_cpu(x):
+            return x * 30
+
+        assert torch.ops.test.thrice(torch.ones(1)).item() == 30.0
+    assert (thrice(2), on_cpu(2)) == (6, 60)
+
+
 def test_functions_do_what_the_library_does():
     library.define("test::half", "(Tensor x) -> Tensor")
     library.impl("test::half", "cpu", lambda x: x / 2)

@@ -25,6 +25,9 @@ def functions(T):
     ) -> Tensor: ...
     def scalar(x: Tensor, v: Union[int, float, bool]) -> Tensor: ...  # noqa: UP007
     def kinds(x: Tensor, d: T.dtype, where: T.device) -> Tensor: ...
+    def kinds_with_defaults(
+        x: Tensor, d: T.dtype = T.float64, where: T.device = T.device("cpu")
+    ) -> Tensor: ...
     def keywords(x: Tensor, *, n: int = 1, y: Tensor | None = None) -> Tensor: ...
     def nothing(x: Tensor) -> None: ...
     def several(x: Tensor) -> tuple[Tensor, Tensor, int]: ...
@@ -39,6 +42,7 @@ def functions(T):
         lists,
         scalar,
         kinds,
+        kinds_with_defaults,
         keywords,
         nothing,
         several,
@@ -59,6 +63,20 @@ def test_a_schema_is_spelled_as_in_pytorch(k):
         )
         found = infer_schema(functions(tensorlab)[k], mutates_args=mutated, op_name="f")
         assert found == expected.replace("torch.", "tensorlab.")
+
+
+def test_a_dtype_and_a_device_are_defaults_that_a_call_gets():
+    def made(
+        d: tensorlab.dtype = tensorlab.float64, where: tensorlab.device = tensorlab.device("cpu")
+    ) -> tensorlab.Tensor:
+        return tensorlab.ones(1, dtype=d, device=where)
+
+    with tensorlab.library._scoped_library("test", "FRAGMENT") as lib:
+        lib.define("made" + infer_schema(made, mutates_args=()))
+        lib.impl("made", made, "CompositeExplicitAutograd")
+        assert tensorlab.ops.test.made().dtype is tensorlab.float64
+        assert tensorlab.ops.test.made(tensorlab.int64).dtype is tensorlab.int64
+        assert "ScalarType d=float64, Device where" in str(tensorlab.ops.test.made.default._schema)
 
 
 def unannotated(x, y: int) -> tensorlab.Tensor: ...

@@ -19,6 +19,8 @@ it. That of `add` is
 import re
 from typing import NamedTuple
 
+from tensorlab._core.dtypes import BY_NAME, dtype
+
 # The words of the language, and what may be passed for each.
 TYPES = {
     "Tensor": "a Tensor",
@@ -48,7 +50,7 @@ TYPE = (
 PARAMETER = re.compile(TYPE + r" (?P<name>\w+)(?:=(?P<default>.+))?")
 RESULT = re.compile(TYPE + r"(?: (?P<name>\w+))?")
 
-CONSTANTS = {"None": None, "True": True, "False": False, "inf": float("inf")}
+CONSTANTS = {"None": None, "True": True, "False": False, "inf": float("inf"), **BY_NAME}
 
 
 class Type(NamedTuple):
@@ -207,4 +209,6 @@ def spell(schema):
 def spell_constant(value):
     if isinstance(value, tuple):
         return f"[{','.join(map(str, value))}]"
+    if isinstance(value, dtype):
+        return str(value).rpartition(".")[2]
     return f'"{value}"' if isinstance(value, str) else str(value)
