@@ -54,7 +54,7 @@ class Stream:
     def enter(self, name, function):
         if (
             not self.thread.is_alive()
-        ):  # nobody would do it, and who waits for it would wait forever
+        ):  # it would never be done, and who waits for it would wait forever
             raise RuntimeError(
                 f"lab: {name or 'an event'} was put into stream {self.number}, whose thread is gone: a "
                 f"process that was forked has the device's memory and none of its threads. Start "

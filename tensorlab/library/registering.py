@@ -178,6 +178,7 @@ def define(qualname, schema, *, lib=None, tags=()):
     definition = Definition(qualname, schema)
     if lib is not None:
         lib._defined.append(definition)
+    return None
 
 
 def _decorator(take, function):

@@ -12,7 +12,7 @@ from tests.oracle import require_torch
 
 def functions(T):
     """The same functions, annotated with the types of a package."""
-    Tensor = T.Tensor
+    Tensor, cpu = T.Tensor, T.device("cpu")
 
     def plain(x: Tensor, y: Tensor) -> Tensor: ...
     def numbers(x: Tensor, n: int, a: float, b: bool, s: str) -> Tensor: ...
@@ -25,9 +25,7 @@ def functions(T):
     ) -> Tensor: ...
     def scalar(x: Tensor, v: Union[int, float, bool]) -> Tensor: ...  # noqa: UP007
     def kinds(x: Tensor, d: T.dtype, where: T.device) -> Tensor: ...
-    def kinds_with_defaults(
-        x: Tensor, d: T.dtype = T.float64, where: T.device = T.device("cpu")
-    ) -> Tensor: ...
+    def kinds_with_defaults(x: Tensor, d: T.dtype = T.float64, where: T.device = cpu) -> Tensor: ...
     def keywords(x: Tensor, *, n: int = 1, y: Tensor | None = None) -> Tensor: ...
     def nothing(x: Tensor) -> None: ...
     def several(x: Tensor) -> tuple[Tensor, Tensor, int]: ...
@@ -66,8 +64,10 @@ def test_a_schema_is_spelled_as_in_pytorch(k):
 
 
 def test_a_dtype_and_a_device_are_defaults_that_a_call_gets():
+    cpu = tensorlab.device("cpu")
+
     def made(
-        d: tensorlab.dtype = tensorlab.float64, where: tensorlab.device = tensorlab.device("cpu")
+        d: tensorlab.dtype = tensorlab.float64, where: tensorlab.device = cpu
     ) -> tensorlab.Tensor:
         return tensorlab.ones(1, dtype=d, device=where)
 
