@@ -261,7 +261,12 @@ LEFT_OUT = [
     (
         "there are no Triton kernels; use custom_op, or write the op in Cython",
         "library",
-        "triton_op wrap_triton fallthrough_kernel",
+        "triton_op wrap_triton",
+    ),
+    (
+        "a call has no dispatch keys that it could fall through; leave the kernel out",
+        "library",
+        "fallthrough_kernel",
     ),
     (
         "it is for traces of other tools and devices; record with tensorlab.profiler.profile",
