@@ -250,8 +250,11 @@ LEFT_OUT = [
     ),
     (
         "extensions are written in Cython; use tensorlab.utils.cython_extension",
-        "",
         "utils.cpp_extension",
+        "SyclExtension check_compiler_is_gcc check_compiler_ok_for_platform "
+        "get_compiler_abi_compatibility_and_version get_cxx_compiler get_default_build_root "
+        "include_paths is_ninja_available library_paths remove_extension_h_precompiler_headers "
+        "verify_ninja_availability",
     ),
     (
         "an op's schema is ops.aten.add.Tensor._schema",

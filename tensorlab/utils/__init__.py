@@ -16,6 +16,7 @@ __all__ = [
     "benchmark",
     "bottleneck",
     "checkpoint",
+    "cpp_extension",
     "data",
     "dlpack",
     "generate_methods_for_privateuse1_backend",
@@ -24,4 +25,4 @@ __all__ = [
 ]
 
 
-__getattr__, __dir__ = on_demand(__name__, ("benchmark", "bottleneck"))
+__getattr__, __dir__ = on_demand(__name__, ("benchmark", "bottleneck", "cpp_extension"))

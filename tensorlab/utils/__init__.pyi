@@ -6,6 +6,7 @@ from tensorlab.utils import backend_registration as backend_registration
 from tensorlab.utils import benchmark as benchmark
 from tensorlab.utils import bottleneck as bottleneck
 from tensorlab.utils import checkpoint as checkpoint
+from tensorlab.utils import cpp_extension as cpp_extension
 from tensorlab.utils import data as data
 from tensorlab.utils import dlpack as dlpack
 from tensorlab.utils import hooks as hooks
@@ -16,6 +17,7 @@ __all__ = [
     "benchmark",
     "bottleneck",
     "checkpoint",
+    "cpp_extension",
     "data",
     "dlpack",
     "generate_methods_for_privateuse1_backend",

@@ -95,3 +95,14 @@ def test_bad_names_files_and_compilers(tmp_path, monkeypatch):
         load("small", path)
     monkeypatch.delenv("TENSORLAB_CC")
     assert load("small", path).one() == 1
+
+
+def test_extensions_in_cpp_say_what_to_use_instead():
+    from tensorlab.utils.cpp_extension import CppExtension, load_inline
+
+    with pytest.raises(NotImplementedError, match="load_inline: .*cython_extension.load_inline"):
+        load_inline("clips", cpp_sources="int f() { return 3; }")
+    with pytest.raises(NotImplementedError, match="CppExtension: .*cython_extension.load, which"):
+        CppExtension("clips", ["clips.cpp"])
+    with pytest.raises(AttributeError, match="has no 'include_paths': extensions are written in"):
+        torch.utils.cpp_extension.include_paths()
