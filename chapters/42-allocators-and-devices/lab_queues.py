@@ -56,9 +56,9 @@ class Stream:
             not self.thread.is_alive()
         ):  # it would never be done, and who waits for it would wait forever
             raise RuntimeError(
-                f"lab: {name or 'an event'} was put into stream {self.number}, whose thread is gone: a "
-                f"process that was forked has the device's memory and none of its threads. Start "
-                f"processes with the method 'spawn'"
+                f"lab: {name or 'an event'} was put into stream {self.number}, whose thread is "
+                f"gone: a process that was forked has the device's memory and none of its "
+                f"threads. Start processes with the method 'spawn'"
             )
         self.work.put((name, function))
 

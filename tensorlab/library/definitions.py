@@ -133,8 +133,8 @@ class Definition:
             signature.bind(*names[: self.positional], **dict.fromkeys(names[self.positional :]))
         except TypeError as error:
             raise TypeError(
-                f"{self.name}: {place_of(function)} must take what the schema has, {self.op.schema}, "
-                f"and its parameters are {signature}: {error}"
+                f"{self.name}: {place_of(function)} must take what the schema has, "
+                f"{self.op.schema}, and its parameters are {signature}: {error}"
             ) from None
 
     # ------------------------------------------------------------ a call, at its end
@@ -150,8 +150,8 @@ class Definition:
                 results = self.call(function, arguments)
         except NoDataError as error:
             error.add_note(
-                f"in {place_of(function)}, which says what {self.name} returns, and may look at shapes "
-                f"and dtypes only"
+                f"in {place_of(function)}, which says what {self.name} returns, and may look at "
+                f"shapes and dtypes only"
             )
             raise
         self.check_results(results, arguments, function)
@@ -284,7 +284,8 @@ class Definition:
         if any(shares_storage(made, one) for one in others):
             raise RuntimeError(
                 f"{self.name}: result {k} shares its memory with another result, and the schema "
-                f"says that each is new: {self.op.schema}; let {place_of(function)} return a clone()"
+                f"says that each is new: {self.op.schema}; let {place_of(function)} return a "
+                f"clone()"
             )
 
     # ------------------------------------------------------------ below autograd

@@ -234,8 +234,8 @@ def check_fake(overload, args, kwargs, **_):
             if fake != true:
                 kernel_at, fake_at = sources.of(overload.op)()
                 raise OpCheckError(
-                    f"{overload.name()}: result {k} has the {what} {true}, and its fake says {fake}; let the "
-                    f"fake, {fake_at}, say what the kernel does, {kernel_at}"
+                    f"{overload.name()}: result {k} has the {what} {true}, and its fake says "
+                    f"{fake}; let the fake, {fake_at}, say what the kernel does, {kernel_at}"
                 )
 
 

@@ -1,5 +1,5 @@
-"""Extensions in C++, which tensorlab has none of: a program that was written for PyTorch's module
-imports its names, and a call says what to use instead.
+"""Extensions in C++, which tensorlab has none of: a program that was written for PyTorch's
+module imports its names, and a call says what to use instead.
 
     load_inline("clips", cpp_sources=source)    # NotImplementedError: ... use cython_extension
 
@@ -23,7 +23,7 @@ def _refusing(name, instead):
     return refuse
 
 
-_BUILT = "use tensorlab.utils.cython_extension.load, which builds a .pyx when it is first imported"
+_BUILT = "use tensorlab.utils.cython_extension.load, which builds a .pyx the first time"
 load = _refusing("load", "use tensorlab.utils.cython_extension.load")
 load_inline = _refusing("load_inline", "use tensorlab.utils.cython_extension.load_inline")
 CppExtension = _refusing("CppExtension", _BUILT)

@@ -50,28 +50,31 @@ def hooked_types(arguments):
 
 
 def check_result(op, result, hook, cls):
-    """Raise unless a hook returned what the schema of the op promises. The result of an op that writes is known without it."""
+    """Raise unless a hook returned what the schema of the op promises. The result of an op that
+    writes is known without it.
+    """
     promised = [kind for _, kind in op.signature.results]
     if op.writes or not any([kind.word == "Tensor" for kind in promised]):
         return
     if len(promised) == 1 and result is None:
         raise TypeError(
-            f"{op.name}: {place_of(hook, cls)} returned None; return what func(*args, **kwargs) returns: "
-            f"{overload_of(op)._schema}"
+            f"{op.name}: {place_of(hook, cls)} returned None; return what func(*args, **kwargs) "
+            f"returns: {overload_of(op)._schema}"
         )
     if len(promised) > 1 and not (
         isinstance(result, (tuple, list)) and len(result) == len(promised)
     ):
         came = f"{len(result)} of them" if isinstance(result, (tuple, list)) else _what(result)
         raise TypeError(
-            f"{op.name}: {place_of(hook, cls)} must return a tuple of {len(promised)} results, and came back with "
-            f"{came}: {overload_of(op)._schema}"
+            f"{op.name}: {place_of(hook, cls)} must return a tuple of {len(promised)} results, and "
+            f"came back with {came}: {overload_of(op)._schema}"
         )
     for kind, item in zip(promised, [result] if len(promised) == 1 else result, strict=True):
         if kind.word == "Tensor" and item is not None and not is_promised(kind, item):
+            expected = "list of Tensors" if kind.is_list else "Tensor"
             raise TypeError(
-                f"{op.name}: {place_of(hook, cls)} must return a {'list of Tensors' if kind.is_list else 'Tensor'}, "
-                f"and came back with {_what(item)}: {overload_of(op)._schema}"
+                f"{op.name}: {place_of(hook, cls)} must return a {expected}, and came back with "
+                f"{_what(item)}: {overload_of(op)._schema}"
             )
 
 
@@ -79,7 +82,8 @@ def is_promised(kind, item):
     """Is a result the Tensor, or the list of Tensors, that a schema promises?"""
     if not kind.is_list:
         return isinstance(item, TensorBase)
-    return isinstance(item, (tuple, list)) and all([isinstance(one, TensorBase) for one in item])
+    return (isinstance(item, (tuple, list))
+            and all([isinstance(one, TensorBase) for one in item]))
 
 
 def rule_of(op, cls):
@@ -97,8 +101,10 @@ def place_of(function, cls=None):
     name = owner + getattr(function, "__name__", repr(function))
     if code is None:
         return name
-    file, line = code.co_filename, code.co_firstlineno      # a notebook calls the files of its cells by numbers
-    return f"{name} (line {line} of a cell)" if "ipykernel_" in file else f"{name} ({file}:{line})"
+    file, line = code.co_filename, code.co_firstlineno
+    if "ipykernel_" in file:                        # a notebook calls the files of its cells by numbers
+        return f"{name} (line {line} of a cell)"
+    return f"{name} ({file}:{line})"
 
 
 def _what(value):

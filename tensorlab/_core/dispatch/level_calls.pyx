@@ -315,8 +315,9 @@ cdef int share_counter(Op op, TensorBase x, object out) except -1:
     """
     if out is x:
         raise GradientError(
-            f"{op.name}: the result shows the memory of the argument, so it must be another tensor, "
-            f"and __torch_dispatch__ returned the argument itself; return args[0].detach(), say")
+            f"{op.name}: the result shows the memory of the argument, so it must be another "
+            f"tensor, and __torch_dispatch__ returned the argument itself; return "
+            f"args[0].detach(), say")
     if isinstance(out, TensorBase):
         (<TensorBase>out).counter = x.counter
     elif isinstance(out, (tuple, list)):
