@@ -288,9 +288,9 @@ class profile:
 
         Parameters
         ----------
-        path : str. `.html`: a picture; `.json` or `.json.gz`: `[times, [bytes of each
-            category]]`, nanoseconds; `.raw.json.gz`: a list of (time, action, [address,
-            category], bytes)
+        path : str
+            `.html`: a picture; `.json` or `.json.gz`: `[times, [bytes of each category]]`,
+            nanoseconds; `.raw.json.gz`: a list of (time, action, [address, category], bytes)
         device : str, "cpu" unless given
 
         Raises
