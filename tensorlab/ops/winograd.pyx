@@ -30,7 +30,6 @@ Source: A. Lavin and S. Gray, "Fast algorithms for convolutional neural networks
 identity is from S. Winograd, "Arithmetic complexity of computations", 1980.
 """
 from libc.float cimport FLT_MAX
-from libc.stdint cimport int32_t
 from libc.stdlib cimport calloc, free, malloc
 
 from tensorlab._core.dtypes cimport FLOAT32
@@ -54,6 +53,7 @@ cdef extern from "register_tile.h" nogil:
                              float alpha, float keep)
 
 cdef extern from "winograd.h" nogil:
+    float tl_largest(const float* x, ssize n)
     void tl_winograd_patches(float* to, ssize step, const float* source, const ssize* starts,
                              ssize n)
     void tl_winograd_kernels(float* to, ssize step, const float* source, ssize count)
@@ -81,21 +81,10 @@ cdef bint is_winograd(Geometry* geometry, int dtype, int mode) noexcept nogil:
             and is_copy_small(geometry))
 
 
-cdef double largest(const float* x, ssize n) noexcept nogil:
-    """The largest absolute value. Without signs, the bits of floats are ordered as integers are,
-    and nan comes last."""
-    cdef const int32_t* bits = <const int32_t*>x
-    cdef int32_t most = 0
-    cdef ssize i
-    for i in range(n):
-        most = max(most, bits[i] & 0x7fffffff)
-    return (<float*>&most)[0]
-
-
 cdef bint stays_finite(const float* x, ssize x_count, const float* y, ssize y_count,
                        double factor) noexcept nogil:
     """Can't what is made of products of these numbers pass the largest float?"""
-    return largest(x, x_count) * largest(y, y_count) * factor < FLT_MAX
+    return <double>tl_largest(x, x_count) * tl_largest(y, y_count) * factor < FLT_MAX
 
 
 # ---------------------------------------------------------------- planning

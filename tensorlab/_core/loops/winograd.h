@@ -11,8 +11,25 @@
 #ifndef TL_WINOGRAD_H
 #define TL_WINOGRAD_H
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 #include "transpose.h"
 #include "vectors.h"
+
+/* The largest absolute value. Without signs, the bits of floats are ordered as integers are, and
+   nan comes last. */
+static inline float tl_largest(const float *x, ptrdiff_t n) {
+    int32_t most = 0;
+    float value;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        int32_t bits;
+        memcpy(&bits, x + i, 4);
+        bits &= 0x7fffffff;
+        most = bits > most ? bits : most;
+    }
+    memcpy(&value, &most, 4);
+    return value;
+}
 
 /* V of the patches that begin at elements 0 to n of a phase: number k of each is a line that
    begins at starts[k], and goes to to[k * step]. All vectors are whole, so there must be room for
