@@ -2,7 +2,8 @@
 
 Images and groups are split over threads; if there are fewer of them than threads, each product is split. One function computes
 all three: the output, the gradient by the input and the gradient by the weight. Groups with one input channel need no matrix;
-direct_convolution.pyx does them.
+direct_convolution.pyx does them. `run_conv` chooses: floats mostly have faster ways, in winograd.pyx, indirect_convolution.pyx
+and panel_convolution.pyx.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc

@@ -37,8 +37,8 @@ cdef ssize column_size(Geometry* geometry) noexcept nogil:
 
 
 cdef void start_sums(number* out, Geometry* geometry, ssize first, ssize last, ssize places) noexcept nogil:
-    """Channels `first` to `last`, of all groups, of an image. Just before they're added to they do best: they are in the
-    cache then."""
+    """Fill the channels `first` to `last`, counted through all groups, of an image with what their
+    sums begin with. Done just before they are added to, this finds them in the cache later."""
     cdef const number* bias = <const number*>geometry.bias
     cdef ssize channel, i
     cdef number start
@@ -50,7 +50,7 @@ cdef void start_sums(number* out, Geometry* geometry, ssize first, ssize last, s
 
 
 cdef void start_image(number* x, number* out, Geometry* geometry, int mode, ssize group) noexcept nogil:
-    """One image and group, if it's what is computed."""
+    """Fill one image and group of the result, unless that is the weight."""
     cdef ssize filters = geometry.out_channels
     if mode == FORWARD:
         start_sums(out, geometry, group * filters, (group + 1) * filters, plane_size(geometry.out))
