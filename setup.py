@@ -1,7 +1,8 @@
-"""Build tensorlab: one extension module for every .pyx file under tensorlab/.
+"""Build tensorlab: a module for every .pyx file under tensorlab/, and all of them in one library.
 
 Before that, the inner loops of pointwise ops are made of the formulas in their declarations
-(tensorlab/_core/loops/scalar.py), a C header for each file that has some.
+(tensorlab/_core/loops/scalar.py), a C header for each file that has some.  The library's table of
+modules is tensorlab/_compiled.c, and tensorlab/_finder.py gives them to Python.
 
 The compiler directives and flags live here and nowhere else.  A source build is made for the
 machine it runs on; these environment variables change that:
@@ -10,7 +11,7 @@ TENSORLAB_MARCH         value for -march; "" asks for the compiler's baseline.  
 TENSORLAB_OPTIMIZE      value for -O instead of 3; 0 builds in half of the time, to see that it builds.
 TENSORLAB_NO_THREADS    1 builds without threads of our own (pthreads) even where the system has them.
 TENSORLAB_CAPABILITIES  1 adds builds of the hot-loop modules for newer processors, for wheels that
-                        also run on old ones (`make wheel`); tensorlab/_capability.pyx chooses.
+                        also run on old ones (`make wheel`); tensorlab/_finder.py chooses.
 TENSORLAB_DEBUG         1 builds with bounds and None checks under the address and
                         undefined-behaviour sanitizers (`make debug`).
 
@@ -31,9 +32,11 @@ from pathlib import Path
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
+from setuptools.modified import newer_group
 
 ROOT = Path(__file__).resolve().parent
 PACKAGE = "tensorlab"
+LIBRARY = f"{PACKAGE}._compiled"
 NEEDS_NUMPY_HEADERS = {"tensorlab._core.interop.arrays"}
 SCALAR_EXPRESSIONS = f"{PACKAGE}/_core/loops/scalar.py"
 INCLUDED_BY_LOOPS = [f"{PACKAGE}/_core/loops/scalar_loops.h", f"{PACKAGE}/_core/loops/tl_math.h"]
@@ -74,9 +77,9 @@ DEBUG_FLAGS = [
 ]
 WIDE_VECTORS = "-mprefer-vector-width=512"
 
-# A wheel carries three builds of the loops, and may have 12 MB.  So what is no loop is built with -O2, and so are the
-# loops for old processors; those for newer ones do without what makes code longer and, as measured, not faster.
-# There are no symbols and no tables for unwinding, and what Cython would write into every module is in one.
+# What is no loop is built with -O2, which takes 0.6 of the time of -O3; loops do without what makes code longer and, as
+# measured, not faster.  What Cython would write into every module is in one (SHARED).  A wheel carries three builds of
+# the loops and may have 12 MB, so it has neither symbols nor tables for unwinding, and short loops for old processors.
 WHEEL_FLAGS = ["-fno-asynchronous-unwind-tables"]
 WHEEL_LINK_FLAGS = ["-s"]
 SHORT_CODE = ["-O2"]
@@ -93,7 +96,7 @@ FAST_LOOPS = [
 ]
 SHARED = f"{PACKAGE}._cyutility"
 
-# What tensorlab/_capability.pyx asks of the processor, and the modules worth a build for each.
+# What tensorlab/_compiled.c asks of the processor, and the modules worth a build for each.
 CAPABILITIES = {
     "avx2": ["-mavx2", "-mfma", "-mf16c", "-mbmi", "-mbmi2"],
     "avx512": [
@@ -142,7 +145,6 @@ HOT_MODULES = (
     "tensorlab.ops.recurrent.gates",
     "tensorlab.ops.recurrent.panels",
     "tensorlab.ops.reductions",
-    "tensorlab.ops.inner_loops",
     "tensorlab.ops.scans",
     "tensorlab.ops.softmax",
     "tensorlab.ops.sorting",
@@ -179,7 +181,17 @@ def makes_wheel():
 def state():
     """Describe all that a build in place depends on and makes; one that changed nothing would find the same again."""
     files = [ROOT / "setup.py", *(ROOT / PACKAGE).rglob("*")]
-    suffixes = (".pyx", ".pxd", ".h", ".so", ".pyd", "setup.py", "scalar.py", "_build_info.py")
+    suffixes = (
+        ".pyx",
+        ".pxd",
+        ".h",
+        ".c",
+        ".so",
+        ".pyd",
+        "setup.py",
+        "scalar.py",
+        "_build_info.py",
+    )
     lines = [f"{path} {path.stat().st_mtime_ns}" for path in files if path.name.endswith(suffixes)]
     settings = [
         f"{name}={value}"
@@ -192,14 +204,14 @@ def state():
 
 def newest_source():
     """Return the time of the last change of a source file, in nanoseconds."""
-    suffixes = (".pyx", ".pxd", ".h")
+    suffixes = (".pyx", ".pxd", ".h", ".c")
     sources = [path for path in (ROOT / PACKAGE).rglob("*") if path.suffix in suffixes]
     return max(path.stat().st_mtime_ns for path in sources)
 
 
-def find_extensions():
-    """Return one Extension for every .pyx file, named by its path."""
-    extensions = []
+def find_modules():
+    """Return an Extension for every .pyx file, named by its path, though none becomes a library of its own."""
+    modules = []
     for path in sorted((ROOT / PACKAGE).rglob("*.pyx")):
         source = path.relative_to(ROOT)
         name = ".".join(source.with_suffix("").parts)
@@ -209,8 +221,18 @@ def find_extensions():
             import numpy
 
             include_dirs.append(numpy.get_include())
-        extensions.append(Extension(name, [source.as_posix()], include_dirs=include_dirs))
-    return extensions
+        modules.append(Extension(name, [source.as_posix()], include_dirs=include_dirs))
+    return modules
+
+
+def find_libraries():
+    """Return an Extension for every library that this build may make."""
+    names = [LIBRARY, *map(library_for, CAPABILITIES if makes_wheel() else [])]
+    return [Extension(name, [f"{PACKAGE}/_compiled.c"]) for name in names]
+
+
+def library_for(capability):
+    return f"{LIBRARY}_{capability}"
 
 
 def module_of(path):
@@ -221,25 +243,30 @@ def module_of(path):
     return module
 
 
-def write_loops(extensions, folder):
+def write_loops(modules, folder):
     """Write the inner loops of pointwise ops, made from the expressions in their declarations.
 
     A module `elementary.pyx` with such ops includes "elementary_loops.h", which lies in `folder`. Only files whose text
-    has changed are written, so that only their modules are compiled again. Returns {name of an extension: its header}.
+    has changed are written, so that only their modules are compiled again. Returns {name of a module: its header}.
     """
     scalar = module_of(SCALAR_EXPRESSIONS)
     written = {}
-    for extension in extensions:
-        (source,) = extension.sources
+    for module in modules:
+        (source,) = module.sources
         text = scalar.loops_header(Path(source).read_text(encoding="utf-8"), source)
         if text is None:
             continue
         header = Path(folder, f"{Path(source).stem}_loops.h")
-        if not header.exists() or header.read_text(encoding="utf-8") != text:
-            header.parent.mkdir(parents=True, exist_ok=True)
-            header.write_text(text, encoding="utf-8")
-        written[extension.name] = header.as_posix()
+        write_if_other(header, text)
+        written[module.name] = header.as_posix()
     return written
+
+
+def write_if_other(file, text):
+    """Write a file unless it says so already: a new time would say that what is made of it is old."""
+    if not file.exists() or file.read_text(encoding="utf-8") != text:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
 
 
 class Compiler:
@@ -338,6 +365,7 @@ def choose_flags(compiler):
         "threads": threads,
         "variants": usable_capabilities(compiler) if makes_wheel() else [],
         "debug": is_set("TENSORLAB_DEBUG"),
+        "more_flags": more_flags(compiler),
     }
     return flags, link_flags, facts
 
@@ -358,74 +386,42 @@ def usable_capabilities(compiler):
     return [name for name, flags in CAPABILITIES.items() if compiler.accepts(*flags)]
 
 
-def flags_for_wheel(compiler, extensions):
-    """Return {name of a module: what to add to its flags}, and the same for the builds of hot modules."""
-    if os.environ.get("TENSORLAB_OPTIMIZE"):
-        short = loops = fast = []
-    else:
-        short, loops, fast = map(compiler.accepted, (SHORT_CODE, SHORT_LOOPS, FAST_LOOPS))
-    base = loops if usable_capabilities(compiler) else fast
-    return {one.name: base if is_hot(one.name) else short for one in extensions}, fast
+def more_flags(compiler):
+    """Return {kind of module: what is added to its flags}: "hot" loops, those for "old" processors, all "other"."""
+    kinds = {"hot": FAST_LOOPS, "old": SHORT_LOOPS, "other": SHORT_CODE}
+    if os.environ.get("TENSORLAB_OPTIMIZE") or is_set("TENSORLAB_DEBUG"):
+        return {kind: [] for kind in kinds}
+    return {kind: compiler.accepted(flags) for kind, flags in kinds.items()}
+
+
+def builds_of(name, flags, facts):
+    """Return [(library, flags)]: the libraries that a module is compiled for, and how."""
+    more, capabilities = facts["more_flags"], facts["variants"]
+    if not is_hot(name):
+        return [(LIBRARY, [*flags, *more["other"]])]
+    for_newer = [
+        (library_for(one), [*flags, *more["hot"], *CAPABILITIES[one]]) for one in capabilities
+    ]
+    return [(LIBRARY, [*flags, *more["old" if capabilities else "hot"]]), *for_newer]
 
 
 def is_hot(name):
     return f"{name}.".startswith(tuple(f"{module}." for module in HOT_MODULES))
 
 
-def build_name(name, capability):
-    """Return the name of a module's build for a capability: in a folder of its own, beside it."""
-    package, _, module = name.rpartition(".")
-    return f"{package}._{capability}.{module}"
+def init_of(name):
+    """Return the name that a module's PyInit_ function gets, which must be the only one in the library."""
+    return f"PyInit_{name.replace('.', '__')}"
 
 
-def names_of_builds(extensions):
-    """Return the names of all modules that this build may make."""
-    names = [extension.name for extension in extensions]
-    if makes_wheel():
-        hot = [name for name in names if is_hot(name)]
-        names += [build_name(name, capability) for capability in CAPABILITIES for name in hot]
-        names.append(SHARED)
-    return names
-
-
-def capability_builds(compiler, extensions, flags, link_flags):
-    """Return extensions that compile the C files of the hot-loop modules for newer processors.
-
-    The module keeps its name, so each build has a copy of the C file, in a folder of its own; headers lie beside
-    the original.
-    """
-    builds = []
-    for capability in usable_capabilities(compiler):
-        for extension in extensions:
-            if not is_hot(extension.name):
-                continue
-            package, _, module = extension.name.rpartition(".")
-            (original,) = extension.sources
-            source = Path("build", f"cython-{capability}", package, f"{module}.c")
-            source.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(original, source)
-            build = Extension(
-                build_name(extension.name, capability),
-                [source.as_posix()],
-                include_dirs=[*extension.include_dirs, os.path.dirname(original)],
-                depends=extension.depends,
-                extra_compile_args=[*flags, *CAPABILITIES[capability]],
-                extra_link_args=link_flags,
-            )
-            builds.append(build)
-    return builds
-
-
-def shared_module(folder, flags, link_flags):
+def shared_module(folder):
     """Return the module with what Cython would else write into each of the others."""
     source = Path(folder, "_cyutility.c")
     if not source.exists():
         source.parent.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "cython", f"--generate-shared={source}"]
-        subprocess.run(command, check=True)
-    return Extension(
-        SHARED, [source.as_posix()], extra_compile_args=flags, extra_link_args=link_flags
-    )
+        subprocess.run([*command, "--module-name", SHARED], check=True)
+    return Extension(SHARED, [source.as_posix()])
 
 
 class BuildExtensions(build_ext):
@@ -445,17 +441,15 @@ class BuildExtensions(build_ext):
     def run(self):
         super().run()
         if self.inplace and self.build_info is not None:
-            self.write_build_info(ROOT / PACKAGE)
-            for built in list((ROOT / PACKAGE).rglob("*" + self.get_ext_filename(""))):
-                if not built.with_name(built.name.partition(".")[0] + ".pyx").exists():
-                    built.unlink()  # of a module that an earlier version had
+            write_if_other(ROOT / PACKAGE / "_build_info.py", self.build_info)
+            self.remove_others(ROOT / PACKAGE)
 
-    def write_build_info(self, folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        file = folder / "_build_info.py"
-        # Not if it is the same: its time would say that the book must be made again.
-        if not file.exists() or file.read_text() != self.build_info:
-            file.write_text(self.build_info)
+    def remove_others(self, folder):
+        """Remove libraries that an earlier version made; those beside their source would be found first."""
+        libraries = {Path(self.get_ext_filename(one.name)).name for one in self.extensions}
+        for built in list(folder.rglob("*" + self.get_ext_filename(""))):
+            if built.name not in libraries:
+                built.unlink()
 
     def get_outputs(self):
         return [*super().get_outputs(), os.path.join(self.build_lib, PACKAGE, "_build_info.py")]
@@ -467,78 +461,107 @@ class BuildExtensions(build_ext):
         check_compiler(compiler, self.compiler.include_dirs)
         flags, link_flags, facts = choose_flags(compiler)
         self.build_info = build_info_text(facts)
-        destination = Path(self.build_lib, PACKAGE)
-        stamp = destination / "_build_info.py"
-        changed = not stamp.exists() or stamp.read_text() != self.build_info
-        expected = {Path(self.get_ext_fullpath(name)) for name in names_of_builds(self.extensions)}
-        for built in list(destination.rglob("*" + self.get_ext_filename(""))):
-            if changed or built not in expected:  # its .pyx may be gone
-                built.unlink()
-        build_dir = os.path.join(self.build_temp, "cython")  # each kind of build has its own
+        stamp = Path(self.build_lib, PACKAGE, "_build_info.py")
+        changed = not stamp.exists() or stamp.read_text(encoding="utf-8") != self.build_info
         if changed:
-            shutil.rmtree(build_dir, ignore_errors=True)
-            self.write_build_info(destination)
+            shutil.rmtree(self.build_temp, ignore_errors=True)  # each kind of build has its own
+            write_if_other(stamp, self.build_info)
+        self.remove_others(Path(self.build_lib, PACKAGE))
+        modules = find_modules()
         print(
             f"tensorlab: {facts['compiler']}, {facts['capability']}, "
-            f"threads {'on' if facts['threads'] else 'off'}, {len(self.extensions)} modules"
-            f"{', 2 to 5 minutes' if changed else ''}",
+            f"threads {'on' if facts['threads'] else 'off'}, {len(modules)} modules"
+            f"{', 2 to 4 minutes' if changed else ''}",
             flush=True,
         )
-        loops = write_loops(self.extensions, os.path.join(self.build_temp, "loops"))
-        more_flags, fast = flags_for_wheel(compiler, self.extensions) if makes_wheel() else ({}, [])
-        for extension in self.extensions:
-            extension.extra_compile_args = [*flags, *more_flags.get(extension.name, [])]
-            extension.extra_link_args = link_flags
+        headers = write_loops(modules, os.path.join(self.build_temp, "loops"))
+        build_dir = os.path.join(self.build_temp, "cython")
+        objects = {library.name: {} for library in self.extensions}
         sys.path.insert(0, str(ROOT / "tools"))  # the processes that are started have it too
         from cython_translation import translate
 
-        options = build_dir, choose_directives(), SHARED if makes_wheel() else None
+        def compile_all(module):
+            found = [
+                self.compile_module(module, objects[library], library, its_flags)
+                for library, its_flags in builds_of(module.name, flags, facts)
+            ]
+            return any(found)
+
         with ProcessPoolExecutor(self.parallel) as translators:
 
-            def build(extension):
-                found = translators.submit(translate, extension, *options).result()
-                extension.sources, extension.depends = found
-                if extension.name in loops:
-                    header = loops[extension.name]
-                    extension.depends = [*extension.depends, header, *INCLUDED_BY_LOOPS]
-                    extension.include_dirs = [*extension.include_dirs, os.path.dirname(header)]
-                self.build_extension(extension)
+            def build(module):
+                work = translators.submit(translate, module, build_dir, choose_directives(), SHARED)
+                module.sources, module.depends = work.result()
+                if module.name in headers:
+                    header = headers[module.name]
+                    module.depends = [*module.depends, header, *INCLUDED_BY_LOOPS]
+                    module.include_dirs = [*module.include_dirs, os.path.dirname(header)]
+                return compile_all(module)
 
-            self.build_all(build, self.extensions)
-        if makes_wheel():
-            more = capability_builds(compiler, self.extensions, [*flags, *fast], link_flags)
-            more.append(shared_module(build_dir, [*flags, *SHORT_CODE], link_flags))
-            for one in more:
-                one._full_name, one._needs_stub, one._links_to_dynamic = one.name, False, False
-            self.build_all(self.build_extension, more)
-            self.extensions = [*self.extensions, *more]
+            self.build_all(build, modules)
+        compile_all(shared_module(build_dir))
+        self.extensions = [one for one in self.extensions if objects[one.name]]
+        for library in self.extensions:
+            self.link(library, objects[library.name], flags, link_flags)
 
-    def build_all(self, build, extensions):
+    def compile_module(self, module, objects, library, flags):
+        """Compile a module's C file for a library, and enter it in {name: object}; say whether it had to be done."""
+        (source,) = module.sources
+        macro = f"PyInit_{module.name.rpartition('.')[2]}", init_of(module.name)
+        folder = os.path.join(self.build_temp, library)
+        (target,) = self.compiler.object_filenames([source], output_dir=folder)
+        objects[module.name] = target
+        old = newer_group([source, *module.depends], target)
+        if old:
+            self.compiler.compile(
+                [source],
+                output_dir=folder,
+                macros=[macro],
+                include_dirs=module.include_dirs,
+                extra_postargs=flags,
+            )
+        return old
+
+    def link(self, library, objects, flags, link_flags):
+        """Link modules {name: object}, with the table of what there is, to a library."""
+        folder = os.path.join(self.build_temp, library.name)
+        init = f"PyInit_{library.name.rpartition('.')[2]}"
+        table = [f'MODULE("{name}", {init_of(name)})\n' for name in sorted(objects)]
+        write_if_other(Path(folder, "compiled_modules.h"), "".join(table))
+        path = self.get_ext_fullpath(library.name)
+        depends = [*objects.values(), *library.sources, os.path.join(folder, "compiled_modules.h")]
+        if newer_group(depends, path):
+            tables = self.compiler.compile(
+                library.sources,
+                output_dir=folder,
+                macros=[("INIT_OF_LIBRARY", init)],
+                include_dirs=[folder],
+                extra_postargs=flags,
+            )
+            self.compiler.link_shared_object(
+                [*tables, *objects.values()],
+                path,
+                libraries=self.get_libraries(library),
+                extra_postargs=link_flags,
+                export_symbols=[init],
+            )
+
+    def build_all(self, build, modules):
         """Build modules, several at a time, the longest first, and say how far it is."""
-        done = 0
         start = time.monotonic()
         with ThreadPoolExecutor(self.parallel) as threads:
-            by_length = sorted(extensions, key=lambda one: -os.path.getsize(one.sources[0]))
-            age = {one.name: self.built_at(one) for one in extensions}
-            jobs = {threads.submit(build, extension): extension for extension in by_length}
+            by_length = sorted(modules, key=lambda one: -os.path.getsize(one.sources[0]))
+            jobs = {threads.submit(build, module): module.name for module in by_length}
             try:
-                for job in as_completed(jobs):
-                    job.result()
-                    done += 1
-                    if self.built_at(jobs[job]) != age[jobs[job].name]:
-                        seconds = int(time.monotonic() - start)
+                for done, job in enumerate(as_completed(jobs), 1):
+                    if job.result():
+                        minutes, seconds = divmod(int(time.monotonic() - start), 60)
                         print(
-                            f"[{done:3}/{len(jobs)}] {seconds // 60}:{seconds % 60:02} "
-                            f"{jobs[job].name}",
-                            flush=True,
+                            f"[{done:3}/{len(jobs)}] {minutes}:{seconds:02} {jobs[job]}", flush=True
                         )
             except BaseException:
                 threads.shutdown(cancel_futures=True)
                 raise
-
-    def built_at(self, extension):
-        file = Path(self.get_ext_fullpath(extension.name))
-        return file.stat().st_mtime_ns if file.exists() else None
 
 
 class BuildPython(build_py):
@@ -586,7 +609,7 @@ if __name__ == "__main__":
         setup(
             long_description=module_of("tools/homepage.py").readme(),
             long_description_content_type="text/markdown",
-            ext_modules=find_extensions(),
+            ext_modules=find_libraries(),
             cmdclass={"build_ext": BuildExtensions, "build_py": BuildPython},
         )
         if (

@@ -3,7 +3,7 @@
 import platform
 
 from tensorlab import _build_info
-from tensorlab._capability import LEVELS, processor_level
+from tensorlab._finder import LEVELS, processor_level
 from tensorlab.threads import get_num_threads
 
 __all__ = ["has_threads", "show"]

@@ -4,6 +4,7 @@ import math as _math
 import os as _os
 import sys as _sys
 
+from tensorlab import _finder as _finder  # the first: it finds what is compiled
 from tensorlab import version
 from tensorlab import (
     amp,

@@ -29,7 +29,7 @@ def use_the_installed_package():
 
     So it is in an unpacked source distribution after `pip install .`.  Programs that tests start find it too.
     """
-    compiled = (ROOT / f"tensorlab/_core/tensor{suffix}" for suffix in EXTENSION_SUFFIXES)
+    compiled = (ROOT / f"tensorlab/_compiled{suffix}" for suffix in EXTENSION_SUFFIXES)
     if not (ROOT / "tensorlab").is_dir() or any(file.exists() for file in compiled):
         return
     path = list(sys.path)

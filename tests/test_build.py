@@ -1,9 +1,10 @@
 """What the build promises: facts, sources in the package, the best build chosen, clear errors."""
 
 import ast
+import importlib
 import os
+import platform
 import re
-import runpy
 import shutil
 import subprocess
 import sys
@@ -11,12 +12,11 @@ import sysconfig
 import tomllib
 import zipfile
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 import tensorlab
-from tensorlab import _capability
+from tensorlab import _finder
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path(tensorlab.__file__).parent
@@ -41,10 +41,64 @@ def test_show_names_compiler_capability_threads_and_blas(capsys):
     assert int(rows["threads"]) == tensorlab.get_num_threads()
 
 
-def test_every_compiled_module_has_its_source_beside_it():
-    for built in PACKAGE.rglob("*.so"):
-        source = built.with_name(built.name.partition(".")[0] + ".pyx")
-        assert source.is_file(), built
+def test_the_library_has_a_module_for_every_source():
+    sources = {
+        ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+        for path in PACKAGE.rglob("*.pyx")
+    }
+    assert set(_finder.COMPILED.places()) == {*sources, "tensorlab._cyutility"}
+    assert sources < set(_finder.all_modules())
+
+
+def test_a_compiled_module_says_where_it_comes_from():
+    from tensorlab.ops import joining
+
+    assert joining.__name__ == joining.__spec__.name == "tensorlab.ops.joining"
+    assert joining.__package__ == "tensorlab.ops"
+    assert joining.__file__ == _finder.COMPILED.__file__
+    assert importlib.import_module("tensorlab.ops.joining") is joining
+
+
+def test_the_library_refuses_places_and_modules_that_it_does_not_have():
+    library = _finder.COMPILED
+    spec = importlib.machinery.ModuleSpec("tensorlab.no_such", None)
+    with pytest.raises(IndexError, match=f"place -1 of {len(library.places())}"):
+        library.create(-1, spec)
+    for other in (pytest, 3):
+        with pytest.raises((TypeError, SystemError)):
+            library.execute(other)
+
+
+def test_a_package_that_was_not_compiled_says_so(tmp_path):
+    (tmp_path / "tensorlab").mkdir()
+    (tmp_path / "tensorlab/__init__.py").touch()
+    shutil.copy(PACKAGE / "_finder.py", tmp_path / "tensorlab")
+    said = failing_python(tmp_path, "import tensorlab._finder")
+    assert "ImportError: tensorlab was not compiled: there is no library" in said
+    assert "`make build`" in said
+
+
+def test_a_module_that_was_compiled_alone_comes_before_the_library(tmp_path):
+    """So tools/mutants.py tries a change without linking everything again."""
+    (tmp_path / "tensorlab/ops").mkdir(parents=True)
+    for package in ("tensorlab", "tensorlab/ops"):
+        (tmp_path / package / "__init__.py").touch()
+    for path in PACKAGE.glob("_compiled.*"):
+        shutil.copy(path, tmp_path / "tensorlab")
+    shutil.copy(PACKAGE / "_finder.py", tmp_path / "tensorlab")
+    (tmp_path / "tensorlab/ops/joining.py").write_text("raise KeyError('it is I')\n")
+    program = "import tensorlab._finder, tensorlab.ops.joining"
+    assert "KeyError: 'it is I'" in failing_python(tmp_path, program)
+
+
+def failing_python(folder, program):
+    """Run a program in a folder, where it must fail; return what it says."""
+    here = {**os.environ, "PYTHONPATH": str(folder)}
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=folder, env=here
+    )
+    assert answer.returncode == 1
+    return answer.stderr
 
 
 def test_no_module_is_cimported_from_its_package():
@@ -65,60 +119,34 @@ def test_no_module_is_cimported_from_its_package():
     assert found == []
 
 
-def test_every_package_with_hot_modules_prefers_the_best_build():
-    hot = constant("HOT_MODULES")
-    packages = set()
-    for path in sorted((ROOT / "tensorlab").rglob("*.pyx")):
-        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        if any(f"{name}.".startswith(f"{module}.") for module in hot):
-            packages.add(path.parent)
-    assert packages
-    for package in packages:
-        assert "prefer_builds(__path__)" in (package / "__init__.py").read_text(encoding="utf-8")
+def test_every_hot_module_exists():
+    names = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in (ROOT / "tensorlab").rglob("*.pyx")
+    }
+    for hot in constant("HOT_MODULES"):
+        assert any(f"{name}.".startswith(f"{hot}.") for name in names), hot
 
 
-def test_the_best_build_that_exists_and_runs_comes_first(tmp_path, monkeypatch):
-    for folder in ("_avx2", "_avx512"):
-        (tmp_path / folder).mkdir()
-    for level, name in enumerate(_capability.LEVELS):
+def test_the_best_build_that_exists_and_runs_is_chosen(tmp_path, monkeypatch):
+    for level in _finder.LEVELS[1:]:  # a module in Python does as well
+        (tmp_path / f"_compiled_{level}.py").write_text(f"level = {level!r}\n")
+    for level, name in enumerate(_finder.LEVELS):
         monkeypatch.setenv("TENSORLAB_CAPABILITY", name)
-        path = [str(tmp_path)]
-        chosen = _capability.prefer_builds(path)
-        runs = _capability.processor_level()
+        chosen = _finder.best_build(tmp_path)
+        runs = _finder.processor_level()
         assert runs <= level
-        assert chosen == (None if runs == 0 else _capability.LEVELS[runs])
-        assert path == ([str(tmp_path / f"_{chosen}")] if chosen else []) + [str(tmp_path)]
+        assert getattr(chosen, "level", "baseline") == _finder.LEVELS[runs]
 
 
 def test_a_source_build_has_no_builds_to_choose_from(tmp_path):
-    path = [str(tmp_path)]
-    assert _capability.prefer_builds(path) is None
-    assert path == [str(tmp_path)]
+    assert _finder.best_build(tmp_path) is None
 
 
 def test_an_unknown_capability_is_refused(monkeypatch):
     monkeypatch.setenv("TENSORLAB_CAPABILITY", "avx9")
     with pytest.raises(ValueError, match="must be one of baseline, avx2, avx512"):
-        _capability.processor_level()
-
-
-def test_builds_for_newer_processors_find_headers_beside_their_source(tmp_path, monkeypatch):
-    setuptools = pytest.importorskip("setuptools", reason="comes with what builds")
-    monkeypatch.chdir(tmp_path)
-    setup = runpy.run_path(str(ROOT / "setup.py"))
-    source = Path("made/losses.c")
-    source.parent.mkdir()
-    source.write_text('#include "beside.h"\n')
-    module = setuptools.Extension("tensorlab.ops.losses", [str(source)], include_dirs=["others"])
-    compiler = SimpleNamespace(accepts=lambda *flags: True)
-    builds = setup["capability_builds"](compiler, [module], [], [])
-    assert [one.name for one in builds] == [
-        f"tensorlab.ops._{capability}.losses" for capability in ("avx2", "avx512")
-    ]
-    for one in builds:
-        (copy,) = one.sources
-        assert Path(copy).read_text() == source.read_text()
-        assert one.include_dirs == ["others", "made"]
+        _finder.processor_level()
 
 
 def small_checkout(folder, *modules):
@@ -128,7 +156,12 @@ def small_checkout(folder, *modules):
     (folder / "pyproject.toml").write_text(
         '[project]\nname = "x"\nversion = "1"\ndynamic = ["readme"]\n'
     )
-    for name in ("setup.py", "tools/cython_translation.py", "tensorlab/_core/loops/scalar.py"):
+    copied = (
+        "tools/cython_translation.py",
+        "tensorlab/_compiled.c",
+        "tensorlab/_core/loops/scalar.py",
+    )
+    for name in ("setup.py", *copied):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     for module in modules:
@@ -168,17 +201,38 @@ def test_an_unknown_level_of_optimisation_is_one_sentence(tmp_path):
 
 def test_builds_for_newer_processors_are_made_once(tmp_path):
     small_checkout(tmp_path, "tensorlab/ops/sorting.pyx", "tensorlab/a.pyx")
+    (tmp_path / "tensorlab/ops/beside.h").write_text("")  # headers beside the source are found
+    sorting = 'cdef extern from "beside.h":\n    pass\nx = 1\n'
+    (tmp_path / "tensorlab/ops/sorting.pyx").write_text(sorting)
     settings = {"TENSORLAB_CAPABILITIES": "1", "TENSORLAB_MARCH": "", "TENSORLAB_OPTIMIZE": "0"}
 
     def built():
         answer = build(tmp_path, "build_ext", **settings)
         assert answer.returncode == 0, answer.stderr
         files = (tmp_path / "build").rglob("*" + sysconfig.get_config_var("EXT_SUFFIX"))
-        return {path.relative_to(tmp_path): path.stat().st_mtime_ns for path in files}
+        return {path.name.partition(".")[0]: path.stat().st_mtime_ns for path in files}
 
     first = built()
-    assert {"ops", "tensorlab"} < {path.parent.name for path in first}
+    newer = {f"_compiled_{level}" for level in _finder.LEVELS[1:]}
+    assert first.keys() - newer == {"_compiled"}
+    assert (newer <= first.keys()) == (platform.machine() in ("x86_64", "AMD64"))
     assert built() == first
+
+
+def test_a_module_that_changes_or_goes_is_built_again_or_gone(tmp_path):
+    small_checkout(tmp_path, "tensorlab/a.pyx", "tensorlab/b.pyx")
+    (tmp_path / "tensorlab/__init__.py").write_text("from tensorlab import _finder as _finder\n")
+    shutil.copy(PACKAGE / "_finder.py", tmp_path / "tensorlab")
+    command = "build_ext", "--inplace"
+    assert build(tmp_path, *command, TENSORLAB_OPTIMIZE="0").returncode == 0
+    (tmp_path / "tensorlab/a.pyx").write_text("raise KeyError('it is new')\n")
+    (tmp_path / "tensorlab/b.pyx").unlink()
+    left = tmp_path / f"tensorlab/b{sysconfig.get_config_var('EXT_SUFFIX')}"
+    left.write_text("of a version that had a library for each module")
+    assert build(tmp_path, *command, TENSORLAB_OPTIMIZE="0").returncode == 0
+    assert not left.exists()
+    assert "KeyError: 'it is new'" in failing_python(tmp_path, "import tensorlab.a")
+    assert "No module named 'tensorlab.b'" in failing_python(tmp_path, "import tensorlab.b")
 
 
 def test_pip_can_build_though_it_runs_setup_without_making_it_a_module(tmp_path):
@@ -193,15 +247,17 @@ def test_pip_can_build_though_it_runs_setup_without_making_it_a_module(tmp_path)
     )
     assert answer.returncode == 0, answer.stderr[-2000:]
     (wheel,) = (tmp_path / "dist").glob("*.whl")
-    assert any(name.startswith("tensorlab/a.") for name in zipfile.ZipFile(wheel).namelist())
+    assert any(
+        name.startswith("tensorlab/_compiled.") for name in zipfile.ZipFile(wheel).namelist()
+    )
 
 
 WRITE_LOOPS = """
 import setup
 from setuptools import Extension
 
-extensions = [Extension(f"tensorlab.{name}", [f"tensorlab/{name}.pyx"]) for name in "ab"]
-print(*setup.write_loops(extensions, "loops").items())
+modules = [Extension(f"tensorlab.{name}", [f"tensorlab/{name}.pyx"]) for name in "ab"]
+print(*setup.write_loops(modules, "loops").items())
 """
 
 

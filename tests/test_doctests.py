@@ -2,12 +2,12 @@
 
 import doctest
 import importlib
-import pkgutil
 import re
 
 import pytest
 
 import tensorlab
+from tensorlab._finder import all_modules
 from tensorlab.errors import MissingExtra
 
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -15,8 +15,7 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 def modules():
     """Return the names of all modules of the package."""
-    found = pkgutil.walk_packages(tensorlab.__path__, "tensorlab.")
-    return ["tensorlab", *sorted(module.name for module in found)]
+    return ["tensorlab", *all_modules()]
 
 
 def docstrings(module):

@@ -3,7 +3,6 @@
 import collections
 import importlib
 import pathlib
-import pkgutil
 import re
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import tomllib
 import pytest
 
 import tensorlab
+from tensorlab._finder import all_modules
 from tensorlab._missing import nearest
 from tensorlab._missing_names import LEFT_OUT, PLANNED, by_dotted_name
 from tensorlab._planned import PlannedName
@@ -194,11 +194,7 @@ assert tensorlab.viz.__name__ == "tensorlab.viz"
 
 
 def modules_that_explain():
-    names = [
-        one.name
-        for one in pkgutil.walk_packages(tensorlab.__path__, "tensorlab.")
-        if "._" not in one.name
-    ]
+    names = [name for name in all_modules() if "._" not in name]
     modules = [tensorlab, *map(importlib.import_module, names)]
     # of ops, any name may be a namespace of ops
     return [one for one in modules if "__getattr__" in vars(one) and one is not tensorlab.ops]

@@ -1,6 +1,6 @@
 """The processor's vector instructions."""
 
-from tensorlab._capability import processor_level
+from tensorlab._finder import processor_level
 
 
 def get_cpu_capability():

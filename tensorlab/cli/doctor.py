@@ -136,22 +136,28 @@ def check_packages():
 
 
 def check_compiled(folder):
-    """Check that every Cython module was compiled, and for this Python."""
-    suffixes = tuple(importlib.machinery.EXTENSION_SUFFIXES)
-    sources = sorted(folder.rglob("*.pyx"))
-    missing, other = [], set()
-    for source in sources:
-        built = [path.name for path in source.parent.glob(f"{source.stem}.*") if is_binary(path)]
-        if not any(name == source.stem + suffix for name in built for suffix in suffixes):
-            missing.append(source.relative_to(folder).with_suffix("").as_posix())
-            other.update(name.split(".", 1)[1] for name in built)
-    seen = f"{len(sources) - len(missing)} of {len(sources)} in {folder}"
+    """Check that there is the library of the compiled modules, for this Python and whole."""
+    sources = {
+        ".".join([folder.name, *path.relative_to(folder).with_suffix("").parts])
+        for path in folder.rglob("*.pyx")
+    }
+    spec = importlib.machinery.PathFinder.find_spec(f"{folder.name}._compiled", [str(folder)])
+    if spec is None:
+        built = sorted(path.name for path in folder.glob("_compiled.*") if is_binary(path))
+        seen = f"there are none in {folder}"
+        if built:
+            seen = f"there are only some for another Python in {folder}: {', '.join(built)}"
+        return Finding("compiled modules", "problem", seen, rebuild(folder))
+    try:
+        library = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(library)
+    except ImportError as error:
+        return Finding("compiled modules", "problem", str(error), rebuild(folder))
+    missing = sorted(sources - set(library.places()))
+    seen = f"{len(sources) - len(missing)} of {len(sources)} in {spec.origin}"
     if not missing:
         return Finding("compiled modules", "ok", seen)
-    if other:
-        seen += f"; there are some for another Python: {', '.join(sorted(other))}"
-    else:
-        seen += f"; missing: {', '.join(missing[:3])}{' ...' if len(missing) > 3 else ''}"
+    seen += f"; missing: {', '.join(missing[:3])}{' ...' if len(missing) > 3 else ''}"
     return Finding("compiled modules", "problem", seen, rebuild(folder))
 
 

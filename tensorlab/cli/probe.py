@@ -5,10 +5,9 @@ Prints one line of JSON for each finding, in the form of `doctor.Finding`.
 
 import importlib
 import json
-import pkgutil
 
 import tensorlab
-from tensorlab import __config__, _build_info
+from tensorlab import __config__, _build_info, _finder
 from tensorlab._core.loops.parallel import available_processors
 from tensorlab.errors import MissingExtra
 
@@ -24,14 +23,14 @@ def check_modules():
     """Import every module of the package."""
     failed = []
     count = 0
-    for module in pkgutil.walk_packages(tensorlab.__path__, "tensorlab."):
+    for name in _finder.all_modules():
         count += 1
         try:
-            importlib.import_module(module.name)
+            importlib.import_module(name)
         except MissingExtra:
             continue
         except Exception as error:
-            failed.append(f"{module.name} ({type(error).__name__}: {error})")
+            failed.append(f"{name} ({type(error).__name__}: {error})")
     if failed:
         tell("import", "problem", f"{len(failed)} modules fail: {failed[0]}", "build it again")
     else:

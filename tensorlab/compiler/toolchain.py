@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tensorlab import _build_info
-from tensorlab._capability import LEVELS, processor_level
 from tensorlab._core import loops
+from tensorlab._finder import LEVELS, processor_level
 from tensorlab._progress import Patience
 from tensorlab.compiler import disk_cache
 from tensorlab.errors import TensorlabError

@@ -5,10 +5,6 @@ all ops are also here under their names in libraries: `ops.aten.add.Tensor`,
 `ops.mylib.clip.default` (_core/dispatch/overloads.py).
 """
 
-from tensorlab._capability import prefer_builds
-
-prefer_builds(__path__)
-
 
 def __getattr__(name):
     """`ops.aten`, `ops.mylib`: the ops of a library. Any name will do, as it may get ops later."""

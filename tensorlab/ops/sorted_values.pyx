@@ -18,7 +18,7 @@ from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, sta
 from tensorlab.ops.reductions cimport to_sources
 from tensorlab.ops.sorting cimport ValueParameters, check_length, scratch_bytes, value_loops
 
-from tensorlab._capability import compresses_slowly
+from tensorlab._finder import compresses_slowly
 from tensorlab.ops.sorting import argsort, sort
 
 cdef enum:

@@ -48,6 +48,11 @@ def copy(tmp_path):
     return target
 
 
+def library(package):
+    (built,) = package.glob("_compiled.*.so")
+    return built
+
+
 def test_a_whole_installation_has_no_problem():
     code, findings = examine(ROOT)
     assert code == 0
@@ -56,29 +61,37 @@ def test_a_whole_installation_has_no_problem():
         assert findings[name]["state"] == "ok"
 
 
-def test_a_module_that_was_not_compiled_is_named(copy):
-    (built,) = (copy / "_core").glob("layout.*.so")
-    built.unlink()
+def test_a_package_that_was_not_compiled_is_named(copy):
+    library(copy).unlink()
     code, findings = examine(copy.parent)
     assert code == 1
     assert findings["compiled modules"]["state"] == "problem"
-    assert "missing: _core/layout" in findings["compiled modules"]["seen"]
+    assert "there are none in" in findings["compiled modules"]["seen"]
     assert findings["import"]["state"] == "problem"
 
 
-def test_a_module_for_another_python_is_said_so(copy):
-    (built,) = (copy / "_core").glob("layout.*.so")
-    built.rename(built.with_name("layout.cpython-38-x86_64-linux-gnu.so"))
+def test_a_module_that_the_library_lacks_is_named(copy):
+    (copy / "_core/brand_new.pyx").write_text("x = 1")
+    code, findings = examine(copy.parent)
+    assert code == 1
+    assert "missing: tensorlab._core.brand_new" in findings["compiled modules"]["seen"]
+
+
+def test_a_library_for_another_python_is_said_so(copy):
+    built = library(copy)
+    built.rename(built.with_name("_compiled.cpython-38-x86_64-linux-gnu.so"))
     _, findings = examine(copy.parent)
-    assert "another Python: cpython-38" in findings["compiled modules"]["seen"]
+    assert "another Python" in findings["compiled modules"]["seen"]
+    assert "_compiled.cpython-38" in findings["compiled modules"]["seen"]
 
 
-def test_a_broken_module_is_a_problem_and_no_crash(copy):
-    (built,) = (copy / "_core").glob("layout.*.so")
+def test_a_broken_library_is_a_problem_and_no_crash(copy):
+    built = library(copy)
     built.unlink()
     built.write_bytes(b"no library at all")
     code, findings = examine(copy.parent)
     assert code == 1
+    assert findings["compiled modules"]["state"] == "problem"
     assert findings["import"]["state"] == "problem"
     assert findings["temporary files"]["state"] == "ok"  # it went on after that
 
@@ -152,8 +165,7 @@ def test_the_report_is_one_line_each_with_the_remedy_below(capsys, monkeypatch):
 
 
 def test_other_commands_name_the_doctor_where_the_package_is_broken(copy):
-    (built,) = (copy / "_core").glob("layout.*.so")
-    built.unlink()
+    library(copy).unlink()
     answer = subprocess.run(
         [sys.executable, str(copy.parent / "tensorlab_command.py"), "status"],
         capture_output=True,

@@ -7,7 +7,6 @@ import importlib
 import inspect
 import pathlib
 import pickle
-import pkgutil
 import sys
 import types
 import warnings
@@ -17,6 +16,7 @@ from tensorlab._core.dispatch.op import REGISTRY
 from tensorlab._core.state.modes import switch_inference_mode
 
 import tensorlab as T
+from tensorlab._finder import all_modules
 from tensorlab.overrides import TorchFunctionMode
 from tests.core.nonsense import FILLERS, JUNK
 
@@ -51,9 +51,9 @@ def works():
 # ---------------------------------------------------------------- what there is
 def modules():
     """Every module of the package, by name."""
-    for found in pkgutil.walk_packages(T.__path__, "tensorlab."):
-        if not found.name.endswith("__main__"):
-            importlib.import_module(found.name)
+    for name in all_modules():
+        if not name.endswith("__main__"):
+            importlib.import_module(name)
     return {name: m for name, m in sorted(sys.modules.items()) if name.startswith("tensorlab")}
 
 

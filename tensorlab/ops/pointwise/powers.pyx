@@ -16,7 +16,6 @@ from tensorlab._core.dtypes cimport BOOL, COMPLEX, COMPLEX128, FLOAT64, INEXACT,
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pointwise.power_derivatives cimport derivative_of_power
 
-import cmath
 import math
 
 from tensorlab.errors import DTypeError
@@ -81,6 +80,8 @@ def pow_of_number_derivative(grad, exponent, x, out):
     if x == 0:
         return grad * (out * zeros_like(exponent).masked_fill_(exponent.real < 0, -INFINITY))
     if is_complex(x) or is_complex(exponent):
+        import cmath  # only here: `import tensorlab` is to load little
+
         return grad * (out * cmath.log(x))
     return grad * (out * (math.log(x) if x > 0 else NAN))
 

@@ -3,7 +3,6 @@
 import contextlib
 import importlib
 import inspect
-import pkgutil
 import warnings
 
 import pytest
@@ -11,6 +10,7 @@ from tensorlab._core.state.settings_number import get_settings_number
 
 import tensorlab as torch
 from tensorlab import nn
+from tensorlab._finder import all_modules
 from tensorlab._planned import PlannedName
 from tensorlab.autograd import is_multithreading_enabled, set_multithreading_enabled
 from tensorlab.backends import cuda, cudnn, mha
@@ -305,14 +305,14 @@ LEFT_OUT = ("tensorlab.learn", "tensorlab.cli", "tensorlab.viz", "tensorlab.data
 def setters():
     """{name: function} of all public functions and classes that are named as setters are."""
     found = {}
-    for module in pkgutil.walk_packages(torch.__path__, "tensorlab."):
-        if module.name.startswith(LEFT_OUT) or module.name.endswith("__main__"):
+    for module in all_modules():
+        if module.startswith(LEFT_OUT) or module.endswith("__main__"):
             continue
-        loaded = importlib.import_module(module.name)
+        loaded = importlib.import_module(module)
         public = getattr(loaded, "__all__", None) or [
             name for name in vars(loaded) if not name.startswith("_")
         ]
-        if "._core" in module.name or ".ops." in module.name:
+        if "._core" in module or ".ops." in module:
             continue
         for name in public:
             one = getattr(loaded, name, None)
