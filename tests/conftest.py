@@ -3,14 +3,14 @@
 import gc
 import importlib
 import os
-import random
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import hypothesis
-import numpy as np
 import pytest
+
+from tests.seeds import SEED, seed_everything
 
 # How fast examples are made and run says something about the machine, not about the code.
 hypothesis.settings.register_profile(
@@ -44,8 +44,6 @@ def use_the_installed_package():
 use_the_installed_package()
 # What is on demand is there from the start: tests of all ops find the same ones in whatever order files are run.
 importlib.import_module("tensorlab._on_demand").import_all()
-
-SEED = int(os.environ.get("TENSORLAB_TEST_SEED", "0"))
 
 
 def pytest_report_header(config):
@@ -88,9 +86,5 @@ def every_warning():
 
 @pytest.fixture(autouse=True)
 def fixed_seeds():
-    """Seed every stream that a test may draw from."""
-    random.seed(SEED)
-    np.random.seed(SEED)  # noqa: NPY002 - what scikit-learn and others draw from
-    for name in ("tensorlab", "torch"):
-        if hasattr(sys.modules.get(name), "manual_seed"):
-            sys.modules[name].manual_seed(SEED)
+    """Let each test begin at the same place of every random stream."""
+    seed_everything()

@@ -17,7 +17,7 @@ from tensorlab._subclasses import (
 )
 from tensorlab.errors import NoDataError
 from tests.core.test_wrapped_samples import gradients, inputs_of, results_of
-from tests.ops.every_sample import SAMPLES, every_sample
+from tests.ops.every_sample import SAMPLES, each_sample
 
 
 def described(x):
@@ -26,7 +26,7 @@ def described(x):
     return tuple(x.shape), x.stride(), x.dtype, str(x.device), x.requires_grad
 
 
-@every_sample
+@each_sample()
 def test_a_sample_has_the_results_and_gradients_of_real_tensors(sample):
     inputs = inputs_of(sample)
     expected = results_of(sample.call, inputs)

@@ -1,9 +1,7 @@
 """The samples of all ops as programs for the compiler: called, in place, and with out=."""
 
-import pytest
-
 import tensorlab
-from tests.ops.every_sample import SAMPLES, identifier
+from tests.ops.every_sample import SAMPLES
 from tests.ops.samples import is_floating, make_tensor
 
 # Programs that can't be compiled, and why. They read values: a size, or which elements are zero.
@@ -48,20 +46,14 @@ def with_out(sample):
     return program
 
 
-def programs():
-    """(sample, program, whether inputs require grad) of each sample."""
-    for sample in SAMPLES:
-        yield sample, "call", called(sample), sample.derivatives > 0
-        if sample.inplace:
-            yield sample, "inplace", in_place(sample), sample.derivatives > 0
-        if sample.out:
-            yield sample, "out", with_out(sample), False
+def forms_of(sample):
+    """The functions above that make a program of the sample."""
+    return [called] + [in_place] * bool(sample.inplace) + [with_out] * bool(sample.out)
 
 
-each_program = pytest.mark.parametrize(
-    "sample, program, requires_grad",
-    [
-        pytest.param(sample, program, requires_grad, id=f"{identifier(sample)}-{kind}")
-        for sample, kind, program, requires_grad in programs()
-    ],
-)
+def wants_grad(sample, form):
+    """Whether the inputs of the program require grad."""
+    return form is not with_out and sample.derivatives > 0
+
+
+PROGRAMS = [(sample, form) for sample in SAMPLES for form in forms_of(sample)]

@@ -9,7 +9,7 @@ from tensorlab._core.dispatch.facets import REGISTRY
 from tensorlab._on_demand import import_all
 from tensorlab.func.batching.rules import batching
 from tests.func.examples import Examples
-from tests.ops.every_sample import SAMPLES, identifier
+from tests.ops.every_sample import DIFFERENTIABLE, each_sample
 
 # What a batch can't be asked: a size or a choice that depends on values of single examples, or
 # to be written into a tensor that all examples share. PyTorch refuses these, too, or runs a
@@ -33,7 +33,7 @@ def refuses(error):
     return isinstance(error, (RuntimeError, UserWarning)) and str(error).startswith("vmap: ")
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=identifier)
+@each_sample()
 def test_vmap_gives_what_a_loop_over_the_examples_gives(sample):
     for inputs in [sample.inputs, *sample.more]:
         examples = Examples(sample, inputs)
@@ -45,7 +45,7 @@ def test_vmap_gives_what_a_loop_over_the_examples_gives(sample):
                     raise
 
 
-@pytest.mark.parametrize("sample", [s for s in SAMPLES if s.derivatives], ids=identifier)
+@each_sample(DIFFERENTIABLE)
 def test_so_do_gradients_of_each_example(sample):
     for inputs in [sample.inputs, *sample.more]:
         examples = Examples(sample, inputs)

@@ -9,7 +9,7 @@ import tensorlab
 from tensorlab._core.dispatch.overloads import overload_of
 from tensorlab.library import opcheck
 from tensorlab.utils._pytree import tree_map_only
-from tests.ops.every_sample import call_quietly, every_sample, tensors_of
+from tests.ops.every_sample import call_quietly, each_sample, tensors_of
 
 TESTS = ("test_schema", "test_autograd_registration", "test_faketensor")
 
@@ -30,7 +30,7 @@ def copy_of(x):
     return x.detach().clone().requires_grad_(x.requires_grad)
 
 
-@every_sample
+@each_sample()
 def test_an_op_does_what_it_says(sample):
     inputs = tensors_of(sample.arrays())
     for x in inputs:

@@ -4,13 +4,14 @@ Nothing here needs PyTorch: the tests that stand on their own import it, and so 
 """
 
 import importlib
+import itertools
 import pathlib
 import warnings
 
 import numpy as np
-import pytest
 
 import tensorlab
+from tests.cases import each_case
 from tests.ops.samples import is_floating, make_tensor, pointwise_shapes
 
 FAMILIES = sorted(path.stem for path in pathlib.Path(__file__).parent.glob("samples_*.py"))
@@ -24,28 +25,18 @@ DIFFERENTIABLE = [sample for sample in SAMPLES if sample.derivatives]
 IN_PYTORCH = [sample for sample in SAMPLES if sample.in_pytorch]
 
 
-def identifier(sample):
-    """A sample's name as pytest shows it."""
-    return sample.name.replace(" ", "-")
+def each_sample(samples=SAMPLES, **options):
+    """Make one test of the samples of each op, with every combination of the options.
 
-
-def named(samples):
-    return [pytest.param(sample, id=identifier(sample)) for sample in samples]
-
-
-every_sample = pytest.mark.parametrize("sample", named(SAMPLES))
-
-
-def each_dtype(dtypes_of, samples=SAMPLES):
-    """Parametrise by sample and dtype; `dtypes_of` says which dtypes a sample is tried in."""
-    return pytest.mark.parametrize(
-        "sample, dtype",
-        [
-            pytest.param(sample, dtype, id=f"{identifier(sample)}-{dtype}")
-            for sample in samples
-            for dtype in dtypes_of(sample)
-        ],
-    )
+    An option is a further argument of the test: a sequence of values, or a function from the sample to one.
+    """
+    groups = {}
+    for sample in samples:
+        choices = [of(sample) if callable(of) else of for of in options.values()]
+        for chosen in itertools.product(*choices):
+            name = " ".join([sample.name, *(getattr(one, "__name__", str(one)) for one in chosen)])
+            groups.setdefault(sample.op, {})[name] = (sample, *chosen)
+    return each_case(groups)
 
 
 # ------------------------------------------------------------------------------------------------ results

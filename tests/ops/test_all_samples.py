@@ -12,9 +12,8 @@ from tests.ops.every_sample import (
     SAMPLES,
     as_tuple,
     dtype_name,
-    each_dtype,
+    each_sample,
     first_gradients,
-    named,
     other_inputs,
     second_gradients,
 )
@@ -76,7 +75,7 @@ def compare_derivatives(sample, arrays, what, call=None):
 
 
 # ------------------------------------------------------------------------------------------------ the tests
-@pytest.mark.parametrize("sample", named(IN_PYTORCH))
+@each_sample(IN_PYTORCH)
 def test_values_in_float64_are_those_of_pytorch(sample):
     arrays = sample.arrays()
     assert_same(
@@ -88,7 +87,7 @@ def test_values_in_float64_are_those_of_pytorch(sample):
     )
 
 
-@each_dtype(lambda sample: sample.dtypes, IN_PYTORCH)
+@each_sample(IN_PYTORCH, dtype=lambda sample: sample.dtypes)
 def test_each_dtype_gives_the_value_and_the_type_that_pytorch_gives(sample, dtype):
     arrays = sample.arrays()
     ours = [make_tensor(tensorlab, array, dtype) for array in arrays]
@@ -102,14 +101,13 @@ def test_each_dtype_gives_the_value_and_the_type_that_pytorch_gives(sample, dtyp
     assert_same(sample.call(tensorlab, *ours), expected, sample, f"{sample.name} in {dtype}")
 
 
-@pytest.mark.parametrize("sample", named(s for s in IN_PYTORCH if s.derivatives))
+@each_sample([s for s in IN_PYTORCH if s.derivatives])
 def test_derivatives_in_float64_are_those_of_pytorch(sample):
     compare_derivatives(sample, sample.arrays(), sample.name)
 
 
-@pytest.mark.parametrize("sample", named(IN_PYTORCH))
 @pytest.mark.filterwarnings("ignore:torch.searchsorted")  # PyTorch's, once in a process
-@pytest.mark.parametrize("layout", [transposed, stepped])
+@each_sample(IN_PYTORCH, layout=(transposed, stepped))
 def test_strided_inputs_give_the_same_as_contiguous_ones(sample, layout):
     for dtype in ("float64", "float32"):
         arrays = [layout(to_dtype(array, dtype)) for array in sample.arrays()]
@@ -122,7 +120,7 @@ def test_strided_inputs_give_the_same_as_contiguous_ones(sample, layout):
         )
 
 
-@pytest.mark.parametrize("sample", named(s for s in IN_PYTORCH if s.pointwise or s.more))
+@each_sample([s for s in IN_PYTORCH if s.pointwise or s.more])
 def test_other_shapes_give_the_values_and_gradients_of_pytorch(sample):
     for arrays in other_inputs(sample):
         what = f"{sample.name} of shapes {[array.shape for array in arrays]}"
@@ -137,7 +135,7 @@ def test_other_shapes_give_the_values_and_gradients_of_pytorch(sample):
             compare_derivatives(sample, arrays, what)
 
 
-@pytest.mark.parametrize("sample", named(s for s in IN_PYTORCH if s.inplace))
+@each_sample([s for s in IN_PYTORCH if s.inplace])
 def test_in_place_it_writes_over_the_input_and_differentiates(sample):
     arrays = sample.arrays()
     results = []
@@ -162,7 +160,7 @@ def test_in_place_it_writes_over_the_input_and_differentiates(sample):
         compare_derivatives(sample, arrays, "in place", call)
 
 
-@pytest.mark.parametrize("sample", named(s for s in IN_PYTORCH if s.out))
+@each_sample([s for s in IN_PYTORCH if s.out])
 def test_out_gets_the_result_and_refuses_what_needs_a_gradient(sample):
     arrays = sample.arrays()
     results = []
@@ -185,7 +183,7 @@ def test_out_gets_the_result_and_refuses_what_needs_a_gradient(sample):
     assert_same(results[0], results[1], sample, "out=")
 
 
-@pytest.mark.parametrize("sample", named(s for s in IN_PYTORCH if s.bad))
+@each_sample([s for s in IN_PYTORCH if s.bad])
 def test_bad_input_raises_what_pytorch_raises_and_changes_nothing(sample):
     arrays = sample.arrays()
     for number, call in enumerate(sample.bad):

@@ -6,15 +6,8 @@ import re
 import pytest
 
 import tensorlab
-from tests.ops.every_sample import SAMPLES, identifier, tensors_of
+from tests.ops.every_sample import each_sample, tensors_of
 from tests.ops.record import RECORDED
-
-BAD_CALLS = [
-    pytest.param(sample, number, id=f"{identifier(sample)}-{number}")
-    for sample in SAMPLES
-    for number in range(len(sample.bad))
-]
-
 
 OF_OTHER_OPS = {  # which the op is made of
     "clamp": "clamp_low",
@@ -37,7 +30,7 @@ def begins_with_the_op(message, sample, call):
 
 
 @pytest.mark.filterwarnings("ignore")  # some warn before they raise
-@pytest.mark.parametrize("sample, number", BAD_CALLS)
+@each_sample(number=lambda sample: range(len(sample.bad)))
 def test_a_bad_call_raises_the_recorded_class_and_changes_nothing(sample, number):
     classes = RECORDED[sample.name]["bad"].split()
     assert len(classes) == len(sample.bad)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tensorlab
-from tests.ops.every_sample import SAMPLES, call_quietly, dtype_name, each_dtype, tensors_of
+from tests.ops.every_sample import SAMPLES, call_quietly, dtype_name, each_sample, tensors_of
 from tests.ops.record import RECORDED, answers, recorded_types, type_names
 from tests.ops.samples import Sample, is_floating, make_tensor, normal
 
@@ -87,7 +87,7 @@ def assert_values_of_a_wider_type(sample, dtype, results):
             assert x == y
 
 
-@each_dtype(lambda sample: sample.dtypes)
+@each_sample(dtype=lambda sample: sample.dtypes)
 def test_a_result_has_the_recorded_type_and_the_value_of_a_wider_one(sample, dtype):
     answers = recorded_types(sample)
     tensors = tensors_of(sample.arrays(), dtype)

@@ -11,7 +11,7 @@ import pytest
 import tensorlab
 from tensorlab.autograd import gradcheck, gradgradcheck
 from tests.ops.every_sample import DIFFERENTIABLE as ALL
-from tests.ops.every_sample import named, other_inputs
+from tests.ops.every_sample import each_sample, other_inputs
 from tests.ops.samples import is_floating, make_tensor
 
 # Inputs that an op takes for constants, in PyTorch too: class weights, running statistics.
@@ -102,17 +102,17 @@ def in_place(sample):
     return call
 
 
-@pytest.mark.parametrize("sample", named(filter(is_small, COMPARABLE)))
+@each_sample([s for s in COMPARABLE if is_small(s)])
 def test_derivatives_are_the_limits_of_difference_quotients(sample):
     check(sample, out_of_place(sample), sample.arrays(), fast_mode=True)
 
 
-@pytest.mark.parametrize("sample", named(s for s in COMPARABLE if s.inplace and is_small(s)))
+@each_sample([s for s in COMPARABLE if s.inplace and is_small(s)])
 def test_derivatives_in_place_are_the_limits_of_difference_quotients(sample):
     check(sample, in_place(sample), sample.arrays(), fast_mode=True)
 
 
-@pytest.mark.parametrize("sample", named(s for s in DIFFERENTIABLE if s.name in NOT_COMPARABLE))
+@each_sample([s for s in DIFFERENTIABLE if s.name in NOT_COMPARABLE])
 def test_what_is_left_out_would_fail(sample):
     with pytest.raises(AssertionError):
         check(sample, out_of_place(sample), sample.arrays(), raise_exception=False)
@@ -127,15 +127,14 @@ def test_what_is_left_out_exists():
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("sample", named(COMPARABLE))
+@each_sample(COMPARABLE)
 def test_every_entry_of_every_jacobian_agrees(sample):
     check(sample, out_of_place(sample), sample.arrays(), fast_mode=size(sample) >= FEW)
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    "sample",
-    named(s for s in COMPARABLE if s.name not in TIED_IN_OTHER_SHAPES and (s.pointwise or s.more)),
+@each_sample(
+    [s for s in COMPARABLE if s.name not in TIED_IN_OTHER_SHAPES and (s.pointwise or s.more)]
 )
 def test_every_entry_agrees_for_other_shapes(sample):
     for arrays in other_inputs(sample):

@@ -7,10 +7,9 @@ rounding allows. test_half_types_oracle.py compares with PyTorch.
 import warnings
 
 import numpy as np
-import pytest
 
 import tensorlab
-from tests.ops.every_sample import FLOATING, as_tuple, dtype_name, named
+from tests.ops.every_sample import FLOATING, as_tuple, dtype_name, each_sample
 from tests.ops.record import recorded_types
 from tests.ops.samples import make_tensor
 
@@ -57,7 +56,7 @@ COMPUTE_BEFORE = {
 CANCELLING_GRADIENTS = {
     "cosine_similarity broadcast along"
 }  # 0 but for what each term is rounded by
-half_types = pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+HALF_TYPES = ("float16", "bfloat16")
 
 
 def spacing(values, dtype):
@@ -103,8 +102,7 @@ def assert_rounded(x, exact, dtype, units, of_the_largest):
 
 
 @np.errstate(invalid="ignore", over="ignore")
-@half_types
-@pytest.mark.parametrize("sample", named(s for s in FLOATING if s.name not in COMPUTE_BEFORE))
+@each_sample([s for s in FLOATING if s.name not in COMPUTE_BEFORE], dtype=HALF_TYPES)
 def test_a_half_result_is_the_exact_one_rounded_once(sample, dtype):
     tensors = [make_tensor(tensorlab, array, dtype) for array in sample.arrays()]
     ours = call(sample, tensorlab, tensors)
@@ -170,12 +168,9 @@ def gradients(sample, dtype):
 
 
 @np.errstate(invalid="ignore", over="ignore")
-@half_types
-@pytest.mark.parametrize(
-    "sample",
-    named(
-        s for s in FLOATING if s.derivatives and s.name not in COMPUTE_BEFORE | CANCELLING_GRADIENTS
-    ),
+@each_sample(
+    [s for s in FLOATING if s.derivatives and s.name not in COMPUTE_BEFORE | CANCELLING_GRADIENTS],
+    dtype=HALF_TYPES,
 )
 def test_a_half_gradient_is_that_of_float64(sample, dtype):
     for x, y in gradients(sample, dtype):

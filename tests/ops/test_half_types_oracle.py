@@ -7,15 +7,14 @@ one rounding allows, or at least as close as PyTorch's own half result is.
 import warnings
 
 import numpy as np
-import pytest
 from tensorlab._core.engine.backward import grad as tensorlab_grad
 
 import tensorlab
 from tests.ops import samples_complex
 from tests.ops.every_sample import FLOATING as ALL_FLOATING
-from tests.ops.every_sample import dtype_name
+from tests.ops.every_sample import dtype_name, each_sample
 from tests.ops.samples import is_floating, make_tensor
-from tests.ops.test_half_types import EPSILON, ROUNDED_TWICE, call, numbers, spacing
+from tests.ops.test_half_types import EPSILON, HALF_TYPES, ROUNDED_TWICE, call, numbers, spacing
 from tests.oracle import require_torch
 
 torch = require_torch()
@@ -26,8 +25,7 @@ FLOATING = [s for s in ALL_FLOATING if s.in_pytorch and s.name not in COMPLEX]
 
 
 @np.errstate(invalid="ignore", over="ignore")
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-@pytest.mark.parametrize("sample", FLOATING, ids=lambda sample: sample.name.replace(" ", "-"))
+@each_sample(FLOATING, dtype=HALF_TYPES)
 def test_a_half_result_is_as_near_to_the_exact_one_as_pytorchs(sample, dtype):
     arrays = sample.arrays()
     halves = [make_tensor(torch, array, dtype) for array in arrays]
@@ -70,11 +68,9 @@ def half_gradients(T, grad, sample, arrays, dtype):
 
 
 @np.errstate(invalid="ignore", over="ignore")
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-@pytest.mark.parametrize(
-    "sample",
+@each_sample(
     [sample for sample in FLOATING if sample.derivatives and sample.name != "topk many"],  # ties
-    ids=lambda sample: sample.name.replace(" ", "-"),
+    dtype=HALF_TYPES,
 )
 def test_a_half_gradient_is_pytorchs_or_that_of_float64(sample, dtype):
     arrays = sample.arrays()
@@ -98,14 +94,6 @@ def test_a_half_gradient_is_pytorchs_or_that_of_float64(sample, dtype):
         assert np.all(same | (np.abs(x - y) <= allowed) | (np.abs(x - z) <= allowed))
 
 
-WRITING = [
-    pytest.param(sample, how, id=f"{sample.name.replace(' ', '-')}-{how}")
-    for sample in FLOATING
-    for how in ("inplace", "out")
-    if getattr(sample, how)
-]
-
-
 def written(sample, how, T, dtype, in_double=False):
     """What is in the tensor that was written, or None where the package refuses."""
     tensors = [make_tensor(T, array, dtype) for array in sample.arrays()]
@@ -127,8 +115,11 @@ def written(sample, how, T, dtype, in_double=False):
 
 
 @np.errstate(invalid="ignore", over="ignore")
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-@pytest.mark.parametrize(("sample", "how"), WRITING)
+@each_sample(
+    FLOATING,
+    how=lambda sample: [how for how in ("inplace", "out") if getattr(sample, how)],
+    dtype=HALF_TYPES,
+)
 def test_what_is_written_over_a_half_tensor_is_what_pytorch_writes(sample, how, dtype):
     """Or nearer to the result in doubles: PyTorch rounds a quotient before it truncates it, in its vector code only."""
     x, y = written(sample, how, tensorlab, dtype), written(sample, how, torch, dtype)

@@ -13,7 +13,7 @@ from tests.ops.every_sample import (
     SAMPLES,
     call_quietly,
     dtype_name,
-    named,
+    each_sample,
 )
 from tests.ops.record import LAYOUTS, RECORDED, strides
 from tests.ops.samples import is_floating, to_dtype
@@ -43,9 +43,11 @@ def assert_same_results(found, expected, sample):
 
 
 # ------------------------------------------------------------------------------------------------ values and strides
-@pytest.mark.parametrize("sample", named(INDEPENDENT))
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("layout", [LAYOUTS["transposed"], LAYOUTS["stepped"], shifted])
+@each_sample(
+    INDEPENDENT,
+    layout=(LAYOUTS["transposed"], LAYOUTS["stepped"], shifted),
+    dtype=("float64", "float32"),
+)
 def test_strided_inputs_give_the_values_of_contiguous_ones(sample, layout, dtype):
     arrays = [to_dtype(array, dtype) for array in sample.arrays()]
     assert_same_results(
@@ -55,8 +57,7 @@ def test_strided_inputs_give_the_values_of_contiguous_ones(sample, layout, dtype
     )
 
 
-@pytest.mark.parametrize("sample", named(s for s in SAMPLES if s.same_strides))
-@pytest.mark.parametrize("layout", LAYOUTS)
+@each_sample([s for s in SAMPLES if s.same_strides], layout=LAYOUTS)
 def test_results_have_the_recorded_strides(sample, layout):
     answers = dict(zip(LAYOUTS, RECORDED[sample.name]["strides"], strict=True))
     assert strides(tensorlab, sample, layout) == answers[layout]
@@ -74,8 +75,7 @@ def gradients(sample, arrays):
     return tensorlab.autograd.grad(results, leaves, weights, allow_unused=True)
 
 
-@pytest.mark.parametrize("sample", named(s for s in DIFFERENTIABLE if s in INDEPENDENT))
-@pytest.mark.parametrize("layout", ["transposed", "stepped"])
+@each_sample([s for s in DIFFERENTIABLE if s in INDEPENDENT], layout=("transposed", "stepped"))
 def test_strided_inputs_get_the_gradients_of_contiguous_ones(sample, layout):
     arrays = sample.arrays()
     found = gradients(sample, [LAYOUTS[layout](array) for array in arrays])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tensorlab
-from tests.ops.every_sample import FLOATING, as_tuple, named
+from tests.ops.every_sample import FLOATING, as_tuple, each_sample
 from tests.ops.test_complex import complex_inputs, numbers
 from tests.oracle import require_torch
 
@@ -71,7 +71,7 @@ def same(found, expected):
             assert x == y
 
 
-@pytest.mark.parametrize("sample", named(FLOATING))
+@each_sample(FLOATING)
 def test_a_view_with_a_bit_is_as_good_as_its_numbers(sample):
     arrays = [np.asarray(one) for one in sample.arrays()]
     same(outcome(sample, arrays, negated), outcome(sample, arrays, plain))
@@ -91,7 +91,7 @@ def test_a_view_with_a_bit_is_as_good_as_its_numbers(sample):
 IN_PLACE = [one for one in FLOATING if one.inplace]
 
 
-@pytest.mark.parametrize("sample", named(IN_PLACE))
+@each_sample(IN_PLACE)
 def test_a_write_through_a_view_with_a_bit_changes_what_it_is_a_view_of(sample):
     """And the history of that: the gradient of the base."""
 

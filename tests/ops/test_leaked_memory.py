@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 import tensorlab
-from tests.ops.every_sample import SAMPLES, as_tuple, named, tensors_of
+from tests.ops.every_sample import as_tuple, each_sample, tensors_of
 from tests.ops.samples import is_floating
 
 CALLS = 25
@@ -61,7 +61,7 @@ def call_and_differentiate(sample):
 
 
 @counted
-@pytest.mark.parametrize("sample", named(SAMPLES))
+@each_sample()
 def test_a_call_and_its_derivative_leave_nothing_behind(sample):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

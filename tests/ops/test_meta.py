@@ -14,7 +14,7 @@ from tensorlab._core.dispatch.op import REGISTRY
 import tensorlab
 from tensorlab import nn
 from tests.ops.agreement import agree
-from tests.ops.every_sample import SAMPLES, every_sample
+from tests.ops.every_sample import SAMPLES, each_sample
 from tests.ops.samples import is_floating, make_tensor, to_dtype, transposed
 
 # Ops whose result depends on values: nothing can be said of it without them.
@@ -58,8 +58,7 @@ def call_on_meta(call, tensors):
 
 
 # ------------------------------------------------------------------------------------------------ every op
-@every_sample
-@pytest.mark.parametrize("layout", [np.asarray, transposed])
+@each_sample(layout=(np.asarray, transposed))
 def test_a_layout_without_data_is_that_of_the_same_call_with_data(sample, layout):
     arrays = [layout(to_dtype(array, "float32")) for array in sample.arrays()]
     tensors = [tensorlab.from_numpy(np.array(array, order="K")) for array in arrays]
@@ -67,7 +66,7 @@ def test_a_layout_without_data_is_that_of_the_same_call_with_data(sample, layout
     assert found is None or found == layouts(sample.call(tensorlab, *tensors))
 
 
-@pytest.mark.parametrize("sample", [s for s in SAMPLES if s.inplace], ids=str)
+@each_sample([s for s in SAMPLES if s.inplace])
 def test_in_place_an_op_on_meta_returns_its_tensor(sample):
     tensors = [make_tensor(tensorlab, array) for array in sample.arrays()]
     first = on_meta(tensors)[0]
@@ -78,7 +77,7 @@ def test_in_place_an_op_on_meta_returns_its_tensor(sample):
     assert first._version == (not needs_values)
 
 
-@pytest.mark.parametrize("sample", [s for s in SAMPLES if s.derivatives], ids=str)
+@each_sample([s for s in SAMPLES if s.derivatives])
 def test_backward_gives_gradients_without_data_too(sample):
     tensors = [
         make_tensor(tensorlab, array).to("meta").requires_grad_(is_floating(array))

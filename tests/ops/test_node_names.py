@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 import tensorlab
-from tests.ops.every_sample import IN_PYTORCH
+from tests.ops.every_sample import IN_PYTORCH, each_sample
 from tests.ops.samples import make_tensor
 from tests.oracle import require_torch
 
@@ -149,7 +149,7 @@ def short(node):
 SAME = [one for one in IN_PYTORCH if one.derivatives and not {one.op, one.name} & COMPOSED]
 
 
-@pytest.mark.parametrize("sample", SAME, ids=repr)
+@each_sample(SAME)
 def test_nodes_have_the_names_of_pytorch(sample):
     assert read(tensorlab, sample) == read(require_torch(), sample)
 
@@ -161,9 +161,7 @@ def test_the_exceptions_are_ones(name):
     assert any(read(tensorlab, one) != read(torch, one) for one in samples)
 
 
-@pytest.mark.parametrize(
-    "sample", [one for one in SAME if not {one.op, one.name} & SAVE_OTHERWISE], ids=repr
-)
+@each_sample([one for one in SAME if not {one.op, one.name} & SAVE_OTHERWISE])
 def test_saved_tensors_have_the_names_of_pytorch(sample):
     assert saved(tensorlab, sample) == saved(require_torch(), sample)
 

@@ -8,7 +8,7 @@ from tensorlab._core.engine.backward import grad
 
 import tensorlab
 from tensorlab import nn, optim
-from tests.ops.every_sample import DIFFERENTIABLE, SAMPLES, as_tuple, every_sample, named
+from tests.ops.every_sample import DIFFERENTIABLE, SAMPLES, as_tuple, each_sample
 from tests.ops.replay import assert_replays
 from tests.ops.samples import is_floating, make_tensor
 
@@ -74,7 +74,7 @@ def quiet():
 
 
 # ------------------------------------------------------------------------------------------------ every sample
-@every_sample
+@each_sample()
 def test_the_calls_of_a_sample_give_what_it_gives(sample):
     arrays = sample.arrays()
     calls, inputs, results = assert_replays(
@@ -83,9 +83,7 @@ def test_the_calls_of_a_sample_give_what_it_gives(sample):
     assert calls or results[0] is inputs[0], "no call was recorded"
 
 
-@pytest.mark.parametrize(
-    "sample", named([one for one in SAMPLES if any(a.dtype.kind == "i" for a in one.arrays())])
-)
+@each_sample([one for one in SAMPLES if any(a.dtype.kind == "i" for a in one.arrays())])
 def test_the_calls_hold_for_integers_of_another_range(sample):
     """Indices, labels and counts are read by the ops when they run, not by the program that is recorded."""
 
@@ -101,7 +99,7 @@ def test_the_calls_hold_for_integers_of_another_range(sample):
         assert_replays(sample.call, lambda: inputs_of(sample.arrays()), inputs)
 
 
-@pytest.mark.parametrize("sample", named(DIFFERENTIABLE))
+@each_sample(DIFFERENTIABLE)
 def test_the_calls_of_its_derivatives_give_what_they_give(sample):
     arrays = sample.arrays()
     results, gradients = example_of(sample, arrays)
@@ -117,7 +115,7 @@ def test_the_calls_of_its_derivatives_give_what_they_give(sample):
     )
 
 
-@pytest.mark.parametrize("sample", named([one for one in SAMPLES if one.inplace]))
+@each_sample([one for one in SAMPLES if one.inplace])
 def test_the_calls_of_a_write_give_what_it_gives(sample):
     """Of the same in place, with the gradients that go through it."""
     arrays = sample.arrays()
@@ -137,7 +135,7 @@ def test_the_calls_of_a_write_give_what_it_gives(sample):
     )
 
 
-@pytest.mark.parametrize("sample", named([one for one in SAMPLES if one.out]))
+@each_sample([one for one in SAMPLES if one.out])
 def test_the_calls_of_out_give_what_it_gives(sample):
     arrays = sample.arrays()
 

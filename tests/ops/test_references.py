@@ -3,11 +3,10 @@
 import warnings
 
 import numpy as np
-import pytest
 
 import tensorlab
 from tests.ops import references_networks, references_reductions  # noqa: F401 (they fill REFERENCES)
-from tests.ops.every_sample import SAMPLES, call_quietly, each_dtype, named, other_inputs
+from tests.ops.every_sample import SAMPLES, call_quietly, each_sample, other_inputs
 from tests.ops.references import REFERENCES
 from tests.ops.samples import make_tensor
 from tests.ops.test_each_dtype import BY_TYPE
@@ -35,14 +34,15 @@ def assert_as_expected(sample, arrays, dtype):
         np.testing.assert_allclose(x.numpy(), y, rtol=tolerance, atol=tolerance)
 
 
-@each_dtype(
-    lambda sample: [t for t in TOLERANCE if t not in BY_TYPE.get(sample.name, ("",))[0]], REFERENCED
+@each_sample(
+    REFERENCED,
+    dtype=lambda sample: [t for t in TOLERANCE if t not in BY_TYPE.get(sample.name, ("",))[0]],
 )
 def test_a_value_is_that_of_the_reference(sample, dtype):
     assert_as_expected(sample, sample.arrays(), dtype)
 
 
-@pytest.mark.parametrize("sample", named(s for s in REFERENCED if s.pointwise or s.more))
+@each_sample([s for s in REFERENCED if s.pointwise or s.more])
 def test_other_shapes_have_the_values_of_the_reference(sample):
     for arrays in other_inputs(sample):
         assert_as_expected(sample, arrays, "float64")

@@ -5,14 +5,14 @@ import json
 import pytest
 
 from tests.ops import spoiled
-from tests.ops.every_sample import IN_PYTORCH, named
+from tests.ops.every_sample import IN_PYTORCH, each_sample
 from tests.oracle import require_torch
 
 KNOWN = json.loads(spoiled.FILE.read_text(encoding="utf-8"))
 REFUSERS = json.loads(spoiled.REFUSERS.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("sample", named(IN_PYTORCH))
+@each_sample(IN_PYTORCH)
 def test_a_spoiled_argument_does_what_it_does_in_pytorch(sample):
     require_torch()
     known = KNOWN.get(sample.name, {})

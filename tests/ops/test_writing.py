@@ -14,9 +14,7 @@ from tests.ops.every_sample import (
     SAMPLES,
     call_quietly,
     dtype_name,
-    each_dtype,
-    every_sample,
-    named,
+    each_sample,
     tensors_of,
 )
 from tests.ops.samples import is_floating, make_tensor
@@ -39,7 +37,7 @@ def result_of(sample, tensors):
 
 
 # ------------------------------------------------------------------------------------------------ inputs and views
-@every_sample
+@each_sample()
 def test_a_call_changes_none_of_its_inputs(sample):
     tensors = tensors_of(sample.arrays())
     before = [(bits(x), x.stride(), x._version) for x in tensors]
@@ -47,7 +45,7 @@ def test_a_call_changes_none_of_its_inputs(sample):
     assert [(bits(x), x.stride(), x._version) for x in tensors] == before
 
 
-@every_sample
+@each_sample()
 def test_a_result_that_shares_memory_is_a_view_or_the_input_itself(sample):
     tensors = tensors_of(sample.arrays())
     owned = {x.untyped_storage().data_ptr() for x in tensors if x.numel()}
@@ -60,7 +58,7 @@ def test_a_result_that_shares_memory_is_a_view_or_the_input_itself(sample):
 
 
 # ------------------------------------------------------------------------------------------------ in place
-@each_dtype(lambda sample: ("float64", *sample.dtypes), IN_PLACE)
+@each_sample(IN_PLACE, dtype=lambda sample: ("float64", *sample.dtypes))
 def test_in_place_it_writes_what_the_functional_form_gives(sample, dtype):
     """Where the type cannot hold the result, it refuses and writes nothing."""
     tensors = tensors_of(sample.arrays(), dtype)
@@ -82,7 +80,7 @@ def test_in_place_it_writes_what_the_functional_form_gives(sample, dtype):
     assert bits(x) == bits(expected.to(x.dtype))
 
 
-@pytest.mark.parametrize("sample", named(IN_PLACE))
+@each_sample(IN_PLACE)
 def test_in_place_on_a_view_it_leaves_the_gaps_alone(sample):
     """The tensor written to is every other column of a wider one."""
     first, *rest = sample.arrays()
@@ -97,7 +95,7 @@ def test_in_place_on_a_view_it_leaves_the_gaps_alone(sample):
     assert wide._version == view._version == 1
 
 
-@pytest.mark.parametrize("sample", named(s for s in IN_PLACE if s.derivatives))
+@each_sample([s for s in IN_PLACE if s.derivatives])
 def test_in_place_it_has_the_gradients_of_the_functional_form(sample):
     arrays = sample.arrays()
 
@@ -115,7 +113,7 @@ def test_in_place_it_has_the_gradients_of_the_functional_form(sample):
         )
 
 
-@pytest.mark.parametrize("sample", named(s for s in IN_PLACE if s.derivatives))
+@each_sample([s for s in IN_PLACE if s.derivatives])
 def test_in_place_it_refuses_a_leaf_that_requires_grad(sample):
     tensors = tensors_of(sample.arrays())
     tensors[0].requires_grad_()
@@ -134,7 +132,7 @@ def written(sample, out, tensors):
     return out
 
 
-@each_dtype(lambda sample: ("float64", *sample.dtypes), WITH_OUT)
+@each_sample(WITH_OUT, dtype=lambda sample: ("float64", *sample.dtypes))
 def test_out_holds_what_the_functional_form_gives(sample, dtype):
     tensors = tensors_of(sample.arrays(), dtype)
     try:
@@ -146,7 +144,7 @@ def test_out_holds_what_the_functional_form_gives(sample, dtype):
     assert bits(written(sample, tensorlab.empty_like(expected), tensors)) == bits(expected)
 
 
-@pytest.mark.parametrize("sample", named(WITH_OUT))
+@each_sample(WITH_OUT)
 def test_out_of_another_shape_is_resized_with_a_warning_unless_empty(sample):
     tensors = tensors_of(sample.arrays())
     expected = result_of(sample, tensors)
@@ -180,7 +178,7 @@ def test_out_of_a_quantile_is_resized_with_a_warning(name):
     assert bits(out) == bits(getattr(tensorlab, name)(x, 0.5, 1))
 
 
-@pytest.mark.parametrize("sample", named(WITH_OUT))
+@each_sample(WITH_OUT)
 def test_out_with_gaps_keeps_them(sample):
     tensors = tensors_of(sample.arrays())
     expected = result_of(sample, tensors)
@@ -189,7 +187,7 @@ def test_out_with_gaps_keeps_them(sample):
     assert (wide[..., 1] == 1).all()
 
 
-@pytest.mark.parametrize("sample", named(s for s in WITH_OUT if s.derivatives))
+@each_sample([s for s in WITH_OUT if s.derivatives])
 def test_out_refuses_what_needs_a_gradient(sample):
     tensors = tensors_of(sample.arrays())
     out = tensorlab.zeros_like(result_of(sample, tensors))
@@ -200,7 +198,7 @@ def test_out_refuses_what_needs_a_gradient(sample):
     assert bits(out) == before
 
 
-@pytest.mark.parametrize("sample", named(WITH_OUT))
+@each_sample(WITH_OUT)
 def test_out_may_be_one_of_the_inputs(sample):
     """As far as it has the result's shape and type: an op that reads what it has written would show.
 

@@ -26,7 +26,7 @@ from tests.core.test_wrapped_samples import (
     inputs_of,
     results_of,
 )
-from tests.ops.every_sample import SAMPLES
+from tests.ops.every_sample import SAMPLES, each_sample
 
 
 class Names(TorchDispatchMode):
@@ -257,9 +257,7 @@ def test_compiled_functions_are_right_inside_a_mode():
 
 
 # ---------------------------------------------------------------- classes
-@pytest.mark.parametrize(
-    "sample", [one for one in SAMPLES if one.name not in NO_WRAPPERS], ids=lambda s: s.name
-)
+@each_sample([one for one in SAMPLES if one.name not in NO_WRAPPERS])
 def test_a_wrapper_class_runs_every_sample(sample):
     inputs = inputs_of(sample)
     expected = results_of(sample.call, inputs)

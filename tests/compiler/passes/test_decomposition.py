@@ -17,7 +17,7 @@ from tensorlab.compiler.passes import run_passes
 from tensorlab.compiler.passes.decomposition import decompose, decomposition
 from tests.compiler.agreement import close, record_program
 from tests.compiler.passes.graphs import graph_of, names_in, run_on, same_bits
-from tests.compiler.programs import READS_VALUES, inputs_of, programs
+from tests.compiler.programs import PROGRAMS, READS_VALUES, inputs_of, wants_grad
 
 FLOATING = (tensorlab.float32, tensorlab.float64, tensorlab.float16, tensorlab.bfloat16)
 X = tensorlab.randn(4, 6, generator=tensorlab.Generator().manual_seed(3))
@@ -29,10 +29,10 @@ def op(name, *args):
 
 # ------------------------------------------------------------------------------------------------ what is left
 def graphs_of_all_samples():
-    for sample, _, program, requires_grad in programs():
-        wants = requires_grad and sample.name not in READS_VALUES
+    for sample, form in PROGRAMS:
+        wants = wants_grad(sample, form) and sample.name not in READS_VALUES
         recorded = record_program(
-            program, lambda sample=sample, wants=wants: inputs_of(sample, wants)
+            form(sample), lambda sample=sample, wants=wants: inputs_of(sample, wants)
         )
         functional = functionalize(recorded.graph)
         yield sample, functional.graph
