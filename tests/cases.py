@@ -51,3 +51,11 @@ def each_case(groups):
         return pytest.mark.parametrize("cases", parameters)(of_group)
 
     return decorate
+
+
+def by_day(values, every):
+    """The values as parameters, of which one of `every` is tried by day, and all of them by night."""
+    return [
+        pytest.param(value, marks=[pytest.mark.nightly] if number % every else [])
+        for number, value in enumerate(values)
+    ]

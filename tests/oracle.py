@@ -40,8 +40,10 @@ def require_torch():
 def on_the_cpu_alone(torch):
     """Keep `manual_seed` from noting each seed, and the caller's stack, for devices not here.
 
-    That took two milliseconds of each test, and a gigabyte of memory in the end.
+    That took two milliseconds of each test, and a gigabyte of memory in the end. A second thread makes PyTorch slower
+    at the small tensors of tests: its convolutions take five times as much of the processors that other tests need.
     """
+    torch.set_num_threads(1)
     for device in (torch.cuda, torch.xpu, torch.mtia):
         device.manual_seed_all = lambda seed: None
     return torch

@@ -24,18 +24,18 @@ def test_methods_of_compiled_classes_look_at_self():
 
 @pytest.mark.parametrize("walk", ["wrong_selves", "right_selves", "empty_objects"])
 def test_compiled_classes_survive_nonsense(walk):
-    assert findings(walk, shares=11) == []
+    assert findings(walk, shares=31) == []
 
 
 @pytest.mark.parametrize("walk", ["broken_calls", "bad_arguments"])
 def test_functions_survive_some_nonsense(walk):
-    assert findings(walk, shares=199) == []
+    assert findings(walk, shares=599) == []
 
 
 @pytest.mark.parametrize("walk", ["changing_ints", "lying_sequences"])
 def test_views_lie_within_their_storage_whatever_reading_an_argument_does(walk):
     """Arguments become C numbers before the layout of any tensor is looked at."""
-    assert findings(walk, shares=3) == []
+    assert findings(walk, shares=13) == []
 
 
 @pytest.mark.nightly

@@ -3,6 +3,7 @@
 A chapter that is added with an `exercises.py` is tested by being there.
 """
 
+import functools
 import linecache
 import re
 from pathlib import Path
@@ -47,6 +48,13 @@ def verdict_on(chapter, exercise, code):
     return judge(exercise, names_of(chapter, code), seconds=10)
 
 
+@functools.cache
+def heard(chapter, exercise, code):
+    """The state of an answer and what its verdict says, in one line; each wrong answer is held to all others."""
+    verdict = verdict_on(chapter, exercise, code)
+    return verdict.state, re.sub(r"\s+", " ", verdict_text(verdict))
+
+
 @pytest.mark.parametrize("chapter, exercise", EXERCISES)
 def test_it_is_written_as_it_must_be(chapter, exercise):
     assert list(form.problems(exercise)) == []
@@ -69,14 +77,11 @@ def test_the_solution_passes(chapter, exercise):
 
 @pytest.mark.parametrize("chapter, exercise, wrong", WRONG_ANSWERS)
 def test_a_wrong_answer_fails_and_is_told_what_it_mistakes(chapter, exercise, wrong):
-    verdict = verdict_on(chapter, exercise, wrong.code)
-    text = verdict_text(verdict)
-    assert verdict.state != RIGHT
-    assert verdict.state != MISSING, text
-    assert wrong.says in re.sub(r"\s+", " ", text)
+    state, text = heard(chapter, exercise, wrong.code)
+    assert state not in (RIGHT, MISSING), text
+    assert wrong.says in text
     for other in (w.code for w in exercise.wrong if w is not wrong):
-        elsewhere = verdict_text(verdict_on(chapter, exercise, other))
-        assert wrong.says not in re.sub(r"\s+", " ", elsewhere), other
+        assert wrong.says not in heard(chapter, exercise, other)[1], other
 
 
 @pytest.mark.parametrize(

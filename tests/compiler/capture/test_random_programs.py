@@ -6,6 +6,7 @@ import pytest
 
 import tensorlab as torch
 from tensorlab.compiler.capture import Trace, record
+from tests.cases import by_day
 from tests.compiler.capture.interpreter import Diverged, fetch, interpret, same_bits
 from tests.compiler.capture.programs import (
     CHANGES,
@@ -103,10 +104,7 @@ def call(function, make, scope, traces, counts, source, history):
             counts[2].append(outcome)
 
 
-@pytest.mark.parametrize(
-    "block",
-    [*range(7), *(pytest.param(block, marks=pytest.mark.nightly) for block in range(7, 20))],
-)
+@pytest.mark.parametrize("block", by_day(range(20), every=10))
 def test_what_guards_accept_is_replayed_to_the_last_bit(block):
     accepted = replayed = 0
     for seed in range(100 * block, 100 * block + 100):
