@@ -633,7 +633,7 @@ class TreeOfBranches(Exercise):
                         return None
                 return node["result"]
             """,
-            says="raise KeyError",
+            says="raise KeyError. called:",
             why="`None` may be a result. An unseen value needs an error.",
         ),
     ]

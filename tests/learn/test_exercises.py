@@ -13,6 +13,7 @@ import pytest
 from tensorlab.learn import exercise as form
 from tensorlab.learn.judge import MISSING, RIGHT, UNTOUCHED, judge, modes_restored
 from tensorlab.learn.report import verdict_text
+from tests.seeds import seed_everything
 
 CHAPTERS = form.all_chapters()
 EXERCISES = [
@@ -51,6 +52,7 @@ def verdict_on(chapter, exercise, code):
 @functools.cache
 def heard(chapter, exercise, code):
     """The state of an answer and what its verdict says, in one line; each wrong answer is held to all others."""
+    seed_everything()
     verdict = verdict_on(chapter, exercise, code)
     return verdict.state, re.sub(r"\s+", " ", verdict_text(verdict))
 

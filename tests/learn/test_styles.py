@@ -11,18 +11,21 @@ import pytest
 from tensorlab.learn.exercise import load_chapter
 from tensorlab.learn.judge import MISSING, RIGHT, judge
 from tensorlab.learn.report import verdict_text
+from tests.cases import by_day
 
 FILES = sorted(Path(__file__).with_name("answers").glob("*.toml"))
-# Checks draw their inputs, so each night they try three times.
+# Checks draw their inputs, so each night they try three times; by day an answer or two of each exercise try once.
 TRIES = [pytest.param(1, id="once"), pytest.param(3, id="thrice", marks=pytest.mark.nightly)]
 
 
 def answers(kind):
     return [
-        pytest.param(answer, id=f"{answer['exercise']}: {answer['style']}")
-        for path in FILES
-        for answer in tomllib.loads(path.read_text(encoding="utf-8"))[kind]
+        answer for path in FILES for answer in tomllib.loads(path.read_text(encoding="utf-8"))[kind]
     ]
+
+
+def title(answer):
+    return f"{answer['exercise']}: {answer['style']}"
 
 
 def verdict_on(answer):
@@ -33,7 +36,7 @@ def verdict_on(answer):
 
 
 @pytest.mark.parametrize("tries", TRIES)
-@pytest.mark.parametrize("answer", answers("right"))
+@pytest.mark.parametrize("answer", by_day(answers("right"), every=4), ids=title)
 def test_a_right_answer_is_accepted_whatever_its_style(answer, tries):
     for _ in range(tries):
         verdict = verdict_on(answer)
@@ -41,7 +44,7 @@ def test_a_right_answer_is_accepted_whatever_its_style(answer, tries):
 
 
 @pytest.mark.parametrize("tries", TRIES)
-@pytest.mark.parametrize("answer", answers("wrong"))
+@pytest.mark.parametrize("answer", by_day(answers("wrong"), every=4), ids=title)
 def test_a_wrong_answer_is_refused_each_time_and_told_why(answer, tries):
     for _ in range(tries):
         verdict = verdict_on(answer)
