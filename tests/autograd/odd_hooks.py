@@ -1,6 +1,7 @@
 """Unpack hooks that return something odd, over the samples of all ops.
 
-`python -m tests.autograd.odd_hooks 0 40 float64` runs the first forty. Each line that is printed names a case before it
+`python -m tests.autograd.odd_hooks 0 40 float64 all` runs the first forty; with `some`, the first sample of each op
+counts. Each line that is printed names a case before it
 runs, so that the last line tells which one ended the process, if one did; a line that begins with "wrong" tells of a
 case that gave a wrong number. Not a test file: test_odd_hooks.py starts it.
 """
@@ -11,7 +12,7 @@ import warnings
 import numpy as np
 
 import tensorlab as T
-from tests.ops.every_sample import DIFFERENTIABLE, as_tuple
+from tests.ops.every_sample import DIFFERENTIABLE, as_tuple, one_of_each_op
 from tests.ops.samples import is_floating, make_tensor
 
 
@@ -130,9 +131,11 @@ def run(sample, dtype):
                         print(f"wrong: {case}: another gradient", flush=True)
 
 
+CHOICES = {"all": DIFFERENTIABLE, "some": one_of_each_op(DIFFERENTIABLE)}
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    for i in range(int(sys.argv[1]), min(int(sys.argv[2]), len(DIFFERENTIABLE))):
-        print(f"sample {i}", flush=True)
-        run(DIFFERENTIABLE[i], sys.argv[3])
+    first, last, dtype, which = sys.argv[1:]
+    for sample in CHOICES[which][int(first) : int(last)]:
+        run(sample, dtype)
     print("done", flush=True)

@@ -6,23 +6,27 @@ import sys
 import pytest
 
 import tensorlab as T
-from tests.ops.every_sample import DIFFERENTIABLE
+from tests.autograd.odd_hooks import CHOICES
 
 BATCH = 180  # a process takes a second to start
 
 
-# What is checked is the same for both types; each night the other one is tried, too.
+def batches(which):
+    return [(which, first) for first in range(0, len(CHOICES[which]), BATCH)]
+
+
+# What is checked is the same for both types; each night all samples are tried in both.
 @pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.nightly)])
-@pytest.mark.parametrize("first", range(0, len(DIFFERENTIABLE), BATCH))
-def test_odd_values_from_unpack_raise_or_give_the_right_gradient(first, dtype):
-    command = [
-        sys.executable,
-        "-m",
-        "tests.autograd.odd_hooks",
-        str(first),
-        str(first + BATCH),
-        dtype,
-    ]
+@pytest.mark.parametrize(
+    ("which", "first"),
+    [
+        *batches("some"),
+        *[pytest.param(*one, marks=pytest.mark.nightly) for one in batches("all")],
+    ],
+)
+def test_odd_values_from_unpack_raise_or_give_the_right_gradient(which, first, dtype):
+    command = [sys.executable, "-m", "tests.autograd.odd_hooks"]
+    command += [str(first), str(first + BATCH), dtype, which]
     ran = subprocess.run(command, capture_output=True, text=True)
     lines = ran.stdout.splitlines()
     assert ran.returncode == 0, (

@@ -1,11 +1,13 @@
 """Interpreter, Transformer and every pass do to a program what they do to it in PyTorch; see programs.py."""
 
 import importlib
+from itertools import product
 
 import pytest
 
 import tensorlab
 from tensorlab import fx
+from tests.cases import by_day
 from tests.fx.programs import PROGRAMS, filled, numbers
 from tests.fx.test_tracing_as_in_pytorch import assert_alike, made, plain
 from tests.fx.texts import describe, without_package
@@ -144,9 +146,13 @@ def rewrites(T):
     }
 
 
-@pytest.mark.parametrize("rewrite", list(rewrites(tensorlab)))
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_patterns_are_replaced_as_in_pytorch(name, rewrite):
+# By day each program and each rewrite are tried three or four times.
+@pytest.mark.parametrize(
+    "case", by_day(product(PROGRAMS, rewrites(tensorlab)), every=3), ids=" ".join
+)
+def test_patterns_are_replaced_as_in_pytorch(case):
+    name, rewrite = case
+
     def action(T, T_fx, traced, args, kwargs):
         pattern, replacement = rewrites(T)[rewrite]
         replacement = T_fx.symbolic_trace(replacement)

@@ -25,6 +25,14 @@ DIFFERENTIABLE = [sample for sample in SAMPLES if sample.derivatives]
 IN_PYTORCH = [sample for sample in SAMPLES if sample.in_pytorch]
 
 
+def one_of_each_op(samples):
+    """The first sample of each op: what is tried by day where all take long."""
+    firsts = {}
+    for sample in samples:
+        firsts.setdefault(sample.op, sample)
+    return list(firsts.values())
+
+
 def each_sample(samples=SAMPLES, **options):
     """Make one test of the samples of each op, with every combination of the options.
 

@@ -68,7 +68,7 @@ def main(rank, folder):
     dist.destroy_process_group()
 
 if __name__ == "__main__":
-    mp.spawn(main, (sys.argv[1],), nprocs=2)
+    mp.start_processes(main, (sys.argv[1],), nprocs=2, start_method="fork")
 """
 
 
