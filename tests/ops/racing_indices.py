@@ -1,7 +1,7 @@
 """Ops while another thread rewrites the tensor that says where they read or write.
 
-`python -m tests.ops.racing_indices "index: gather"` runs one. The result means nothing, and the op may raise; it must
-not read or write outside its tensors. Not a test file: test_racing_indices.py starts it.
+`python -m tests.ops.racing_indices 0.3 "index: gather"` runs one for so many seconds. The result means nothing, and
+the op may raise; it must not read or write outside its tensors. Not a test file: test_racing_indices.py starts it.
 """
 # ruff: noqa: B008 - what the calls work on is made once, when the table's function makes the call
 
@@ -12,7 +12,6 @@ import time
 import tensorlab as T
 
 SIZE, N = 1000, 200_000
-SECONDS = 0.3
 
 
 def zeros(*shape, dtype=T.float32):
@@ -132,7 +131,7 @@ def rewrite(array, values, stop):
             array[-3:] = value
 
 
-def run(name):
+def run(name, seconds):
     kind, _, op = name.partition(": ")
     if kind == "index":
         # few classes, and out of range in both directions
@@ -146,7 +145,7 @@ def run(name):
     threads = [threading.Thread(target=rewrite, args=(array, values, stop)) for _ in range(2)]
     for thread in threads:
         thread.start()
-    raised, returned, end = 0, 0, time.monotonic() + SECONDS
+    raised, returned, end = 0, 0, time.monotonic() + seconds
     try:
         while time.monotonic() < end:
             try:
@@ -162,6 +161,6 @@ def run(name):
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:]:
-        run(name)
+    for name in sys.argv[2:]:
+        run(name, float(sys.argv[1]))
     print("done", flush=True)

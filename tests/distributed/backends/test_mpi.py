@@ -11,7 +11,10 @@ from tests.distributed import ranks
 pytest.importorskip("mpi4py")
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    "count",
+    [1, pytest.param(2, marks=pytest.mark.nightly), 3, pytest.param(4, marks=pytest.mark.nightly)],
+)
 def test_values_of_every_collective_dtype_and_size(count):
     assert ranks.run_ranks("values.py", count) == ["all is well\n"] * count
 

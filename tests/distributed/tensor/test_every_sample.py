@@ -10,7 +10,7 @@ from tensorlab import distributed as dist
 from tensorlab.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
 from tensorlab.distributed.tensor.experimental import implicit_replication
 from tests.core.test_wrapped_samples import NO_WRAPPERS, gradients, inputs_of, results_of
-from tests.ops.every_sample import SAMPLES
+from tests.ops.every_sample import SAMPLES, one_of_each_op
 
 KEEPS_ITS_SHAPE = {"transpose_", "t_", "squeeze_", "unsqueeze_"}
 WRITES_TO_A_VIEW = {"fill_diagonal_", "put", "put replace"}
@@ -46,13 +46,20 @@ def found_of(sample, mesh, placement):
         return [*results, *gradients(results, cut)]
 
 
-@pytest.mark.parametrize(("placement", "ranks"), [(first, 2), (mixed, 3)])
-def test_results_and_gradients_are_those_of_plain_tensors(placement, ranks):
-    expected = {one.name: expected_of(one) for one in CHOSEN}
+@pytest.mark.parametrize(
+    ("samples", "placement", "ranks"),
+    [
+        pytest.param(CHOSEN, first, 2, id="in rows"),
+        pytest.param(one_of_each_op(CHOSEN), mixed, 3, id="one of each op, mixed"),
+        pytest.param(CHOSEN, mixed, 3, id="mixed", marks=pytest.mark.nightly),
+    ],
+)
+def test_results_and_gradients_are_those_of_plain_tensors(samples, placement, ranks):
+    expected = {one.name: expected_of(one) for one in samples}
 
     def run(rank):
         mesh = dist.init_device_mesh("cpu", (ranks,))
-        for sample in CHOSEN:
+        for sample in samples:
             found = found_of(sample, mesh, placement)
             for one, other in zip(found, expected[sample.name], strict=True):
                 if not isinstance(other, torch.Tensor):
