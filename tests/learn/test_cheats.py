@@ -48,9 +48,9 @@ def named_pack(pack):
 
 
 def exercises_of_a_cheat(number, share):
-    """Each answer is judged in a process of its own, so by day a cheat tries one of the exercises."""
+    """Answers are judged in processes of their own, a hunt's in three: so by day a cheat tries one exercise."""
     keys = list(HONEST)
-    return keys if share == "all" else [keys[number % len(keys)]]
+    return keys if share == "all" else [keys[(0, 1, 0, 1, 0, 2)[number % 6]]]
 
 
 @pytest.fixture(scope="module", params=["one", pytest.param("all", marks=pytest.mark.nightly)])
