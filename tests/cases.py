@@ -8,7 +8,7 @@ are tens of thousands of samples in each of their dtypes and layouts, so the cas
         assert x + y == total
 
 A case begins with fresh seeds, as a test does; what fixtures do is done once for all of them. A case cannot be skipped,
-as nobody would see it: leave it out of the cases.
+as no one would see it: leave it out of the cases.
 """
 
 import functools
