@@ -5,6 +5,7 @@ A chapter that is added with an `exercises.py` is tested by being there.
 
 import functools
 import linecache
+import os
 import re
 from pathlib import Path
 
@@ -46,7 +47,12 @@ def names_of(chapter, code):
 
 
 def verdict_on(chapter, exercise, code):
-    return judge(exercise, names_of(chapter, code), seconds=10)
+    return judge(exercise, names_of(chapter, code), seconds=60)
+
+
+def processor_seconds():
+    """What this process and those that it has waited for have used: a busy machine adds nothing to it."""
+    return sum(os.times()[:4])
 
 
 @functools.cache
@@ -70,11 +76,10 @@ def test_the_stub_fails_its_check_for_what_it_answers(chapter, exercise):
 
 @pytest.mark.parametrize("chapter, exercise", EXERCISES)
 def test_the_solution_passes(chapter, exercise):
+    before = processor_seconds()
     verdict = verdict_on(chapter, exercise, exercise.solution)
     assert verdict.state == RIGHT, verdict_text(verdict)
-    if verdict.seconds >= 3:  # the machine may be busy, and a check that compiles uses it most
-        verdict = verdict_on(chapter, exercise, exercise.solution)
-    assert verdict.seconds < 3
+    assert processor_seconds() - before < 3
 
 
 @pytest.mark.parametrize("chapter, exercise, wrong", WRONG_ANSWERS)

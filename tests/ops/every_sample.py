@@ -43,7 +43,9 @@ def each_sample(samples=SAMPLES, **options):
         choices = [of(sample) if callable(of) else of for of in options.values()]
         for chosen in itertools.product(*choices):
             name = " ".join([sample.name, *(getattr(one, "__name__", str(one)) for one in chosen)])
-            groups.setdefault(sample.op, {})[name] = (sample, *chosen)
+            cases = groups.setdefault(sample.op, {})
+            assert name not in cases, name
+            cases[name] = (sample, *chosen)
     return each_case(groups)
 
 

@@ -37,7 +37,7 @@ def random_case(rng, n):
 
 @pytest.fixture
 def torch():
-    """PyTorch with two threads: one thread leaves small convolutions to another library, whose results lie otherwise."""
+    """PyTorch with two threads: one leaves small convolutions to another library, whose results lie in another way."""
     torch = require_torch()
     before = torch.get_num_threads()
     torch.set_num_threads(2)
