@@ -48,7 +48,7 @@ class Evaluation:
     result must not move with the input.  `positions` says which outputs of the function these are.
     """
 
-    def __init__(self, func, inputs, positions):
+    def __init__(self, func, inputs, positions) -> None:
         self.func, self.inputs, self.positions = func, inputs, positions
 
     def __call__(self):
@@ -106,7 +106,7 @@ def elements(x):
 
 
 # ---------------------------------------------------------------- derivatives
-def numerical_jacobian(evaluate, x, eps):
+def numerical_jacobian(evaluate, x, eps) -> list:
     """Return the matrix of each output's derivatives by an input: entry (o, i) is d output[o] / d x[i].
 
     Parameters

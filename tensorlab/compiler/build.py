@@ -40,7 +40,7 @@ def build_plan(graph, schedule=None, addresses=None, *, records=False):
     return Plan(len(inputs), len(slots), steps, [slots[node] for node in results], records=records)
 
 
-def calls_of(graph):
+def calls_of(graph) -> list:
     """The nodes that compute something, in order."""
     return [node for node in graph.nodes if node.op == "call_function"]
 

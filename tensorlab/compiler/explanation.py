@@ -198,7 +198,7 @@ class Explanation:
 
 
 # ------------------------------------------------------------------------------------------------ memory
-def size_of(node):
+def size_of(node) -> int:
     """Bytes of the value of a node; of all its results, if it has several."""
     value = node.meta.get("val")
     values = value if isinstance(value, (tuple, list)) else [value]
@@ -210,7 +210,7 @@ def is_free(node):
     return getattr(node.target, "is_view", True)
 
 
-def call_ends(graph):
+def call_ends(graph) -> list:
     """For each call of a graph (what it reads, what it writes)."""
     return [
         (node.all_input_nodes, [node])
@@ -219,7 +219,7 @@ def call_ends(graph):
     ]
 
 
-def step_ends(piece):
+def step_ends(piece) -> list:
     """For each step that runs instead of the calls of a piece (what it reads, what it writes)."""
     return [
         (step.node.all_input_nodes, [step.node])

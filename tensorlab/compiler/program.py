@@ -362,7 +362,7 @@ def copy_of(graph):
     return copied
 
 
-def places_of(gradients):
+def places_of(gradients) -> tuple:
     """The numbers of the inputs that have a gradient."""
     return tuple([i for i, node in enumerate(gradients) if node is not None])
 

@@ -176,7 +176,7 @@ def timeout():
 
 
 # ------------------------------------------------------------------------------------------------ loading
-def load(sources):
+def load(sources) -> dict:
     """Return the addresses of kernels.
 
     Parameters
@@ -193,12 +193,12 @@ def load(sources):
     NoCompiler, CompilerFailed, CompilerTimeout
         All are ToolchainError.
     """
-    kernels = {}
+    kernels: dict = {}
     for source in sources:
         kernels.setdefault(without_comments(source), source)
     if not kernels:
         return {}
-    names = {code: KERNEL_NAME.search(code)[1] for code in kernels}
+    names = {code: KERNEL_NAME.findall(code)[0] for code in kernels}
     if len(set(names.values())) < len(names):
         double = next(name for name in names.values() if list(names.values()).count(name) > 1)
         raise ValueError(f"load: two sources that differ have a kernel named {double}")

@@ -38,7 +38,7 @@ reset_peak_memory_stats = _storage.reset_peak_memory_stats
 
 
 # ---------------------------------------------------------------- how much
-def memory_allocated(device=None):
+def memory_allocated(device=None) -> int:
     """Bytes of the blocks that storages hold now, as they were rounded up."""
     return memory_stats()["allocated_bytes"]
 
@@ -225,7 +225,7 @@ LIMIT = {"fraction": 1.0, "history": None}
 SHOWN = 5  # lines in the message
 
 
-def machine_memory():
+def machine_memory() -> int:
     """Bytes of memory that this machine has."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 

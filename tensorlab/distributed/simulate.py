@@ -93,7 +93,7 @@ class Cluster:
         return self.between if self.nodes > 1 and self.between is not None else self.inside
 
 
-def all_reduce(nbytes, cluster, algorithm="ring"):
+def all_reduce(nbytes, cluster, algorithm="ring") -> float:
     """Return how many seconds an all_reduce takes.
 
     Parameters
@@ -129,18 +129,18 @@ def all_reduce(nbytes, cluster, algorithm="ring"):
     )
 
 
-def all_gather(nbytes, cluster):
+def all_gather(nbytes, cluster) -> float:
     """Return how many seconds it takes until all ranks have all of `nbytes`, by a ring."""
     p = cluster.ranks
     return (p - 1) * cluster.slowest.seconds(nbytes / p) if p > 1 else 0.0
 
 
-def reduce_scatter(nbytes, cluster):
+def reduce_scatter(nbytes, cluster) -> float:
     """Return how many seconds it takes until each rank has its part of a sum, by a ring."""
     return all_gather(nbytes, cluster)
 
 
-def broadcast(nbytes, cluster):
+def broadcast(nbytes, cluster) -> float:
     """Return how many seconds a broadcast takes, down a binary tree."""
     return (
         math.ceil(math.log2(cluster.ranks)) * cluster.slowest.seconds(nbytes)
@@ -209,7 +209,9 @@ class Lanes:
         return Prediction(max(self.free), self.entries, max(self.free) - computing)
 
 
-def data_parallel(step, cluster, *, bucket_bytes=25 << 20, algorithm="ring", overlap=True):
+def data_parallel(
+    step, cluster, *, bucket_bytes=25 << 20, algorithm="ring", overlap=True
+) -> Prediction:
     """Predict a step of data parallel training, in which each rank has a batch as large as measured.
 
     Parameters
@@ -240,7 +242,7 @@ def data_parallel(step, cluster, *, bucket_bytes=25 << 20, algorithm="ring", ove
     return lanes.predicted(step.seconds)
 
 
-def sharded_data_parallel(step, cluster, *, reshard_after_forward=True):
+def sharded_data_parallel(step, cluster, *, reshard_after_forward=True) -> Prediction:
     """Predict a step in which parameters are sharded, as fully_shard does, one layer ahead.
 
     Each layer's parameters are gathered before forward, and again before backward unless they
@@ -272,7 +274,7 @@ def sharded_data_parallel(step, cluster, *, reshard_after_forward=True):
     return lanes.predicted(step.seconds - step.optimizer * (1 - 1 / cluster.ranks))
 
 
-def tensor_parallel(step, cluster, *, reductions_per_layer=2):
+def tensor_parallel(step, cluster, *, reductions_per_layer=2) -> Prediction:
     """Predict a step in which each layer's matrices are cut over all ranks.
 
     Parameters
@@ -291,7 +293,9 @@ def tensor_parallel(step, cluster, *, reductions_per_layer=2):
     return lanes.predicted(step.seconds / p)
 
 
-def pipeline_parallel(step, cluster, *, microbatches=None, order=orders.one_forward_one_backward):
+def pipeline_parallel(
+    step, cluster, *, microbatches=None, order=orders.one_forward_one_backward
+) -> Prediction:
     """Predict a step in which layers are shared out as stages, one for each rank.
 
     Parameters
@@ -314,7 +318,7 @@ def pipeline_parallel(step, cluster, *, microbatches=None, order=orders.one_forw
     return Prediction(end, entries, end - step.seconds / p)
 
 
-def fit_link(nbytes, seconds, ranks, algorithm="ring"):
+def fit_link(nbytes, seconds, ranks, algorithm="ring") -> Link:
     """Return the Link that explains measured times of all_reduce best.
 
     Parameters
@@ -337,7 +341,7 @@ def fit_link(nbytes, seconds, ranks, algorithm="ring"):
     return Link(max(float(latency), 0.0), 1 / max(float(per_byte), 1e-15))
 
 
-def measure_step(layers, x, loss, *, optimizer=None, repeats=5):
+def measure_step(layers, x, loss, *, optimizer=None, repeats=5) -> TrainingStep:
     """Measure a training step on this rank, layer by layer; return a TrainingStep.
 
     Parameters
@@ -352,8 +356,8 @@ def measure_step(layers, x, loss, *, optimizer=None, repeats=5):
     -------
     TrainingStep
     """
-    layers, best = list(layers), None
-    for number in range(repeats + 1):
+    layers, steps = list(layers), []
+    for _ in range(repeats + 1):
         forward, backward, activations = [], [], 0
         inputs, outputs, value = [], [], x
         for layer in layers:
@@ -384,5 +388,5 @@ def measure_step(layers, x, loss, *, optimizer=None, repeats=5):
         step = TrainingStep(
             tuple(forward), tuple(reversed(backward)), tuple(sizes), activations, seconds
         )
-        best = step if number <= 1 or step.seconds < best.seconds else best
-    return best
+        steps.append(step)
+    return min(steps[1:] or steps, key=lambda one: one.seconds)  # the first warms up

@@ -55,7 +55,7 @@ __all__ = [
 RENAMED: list = []  # the one name that the accelerator has been given
 
 
-def register_backend(name, backend):
+def register_backend(name, backend) -> None:
     """Let tensors be on a device of this name, whose memory `backend` manages (see the top of
     this file).
 

@@ -22,6 +22,7 @@ import sys
 import sysconfig
 import tempfile
 from pathlib import Path
+from types import ModuleType
 
 from tensorlab import _build_info, version
 from tensorlab._core.loops.scalar import loops_header
@@ -54,7 +55,7 @@ class BuildFailed(toolchain.ToolchainError):
     """
 
 
-def load_inline(name, source, *, extra_cflags=(), verbose=False):
+def load_inline(name, source, *, extra_cflags=(), verbose=False) -> ModuleType:
     """Build an extension module from Cython source, and import it.
 
     Parameters
@@ -113,7 +114,7 @@ def load_inline(name, source, *, extra_cflags=(), verbose=False):
     return loaded[key]
 
 
-def load(name, sources, *, extra_cflags=(), verbose=False):
+def load(name, sources, *, extra_cflags=(), verbose=False) -> ModuleType:
     """Build an extension module from a .pyx file, and import it; see `load_inline`.
 
     Parameters

@@ -37,7 +37,7 @@ class Facet(dict):
         If there is one of that name.
     """
 
-    def __init__(self, name, default=None):
+    def __init__(self, name, default=None) -> None:
         if name in FACETS:
             raise ValueError(f"Facet: {name} is declared twice")
         super().__init__()  # op: what it has, of those that have been asked about

@@ -20,9 +20,9 @@ class Call(NamedTuple):
 class Recorder(Layer):
     """While it is entered, `calls` grows by a Call for each op that this thread runs, those of backward included."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__("recorder")
-        self.calls = []
+        self.calls: list = []
 
     def call(self, op, arguments):
         result = op(*arguments)

@@ -211,7 +211,7 @@ class Declaration(NamedTuple):
         return expression_of(self.scalar, dtype)
 
 
-def declared(op):
+def declared(op) -> Declaration:
     """Return the Declaration of an op in the registry."""
     return Declaration(op.name, list(op.params[: op.arity]), RULES[op.dtype_rule], op.scalar)
 
@@ -241,7 +241,7 @@ def first_expression(text):
     raise SyntaxError(f"the declaration of an op does not end: {lines[0]}")
 
 
-def loop(op, dtype):
+def loop(op, dtype) -> str:
     """Return the inner loop of a Declaration for a type, as a C function."""
     real = C_TYPES[dtype]
     result = {"compare": "uint8_t", "real": PARTS.get(dtype, real)}.get(op.dtype, real)

@@ -52,13 +52,13 @@ def row_major_strides(shape):
     return strides[::-1]
 
 
-def address(index_map, strides, loops):
+def address(index_map, strides, loops) -> tuple:
     """Return the form of an element's offset in memory."""
     forms = [scaled(form, stride) for form, stride in zip(index_map, strides, strict=True)]
     return added(forms, loops)
 
 
-def loop_map(shape, loops):
+def loop_map(shape, loops) -> tuple:
     """Return the map of a value of which each iteration makes one element, in row-major order."""
     flat = (*row_major_strides(loops), 0)
     return split_flat(flat, shape, loops)

@@ -18,12 +18,12 @@ class Action(NamedTuple):
         return f"{self.stage}{self.kind}{self.microbatch}"
 
 
-def gpipe(rank, ranks, microbatches):
+def gpipe(rank, ranks, microbatches) -> list:
     """All forwards, then all backwards. Source: Huang et al. 2019, GPipe, figure 2c."""
     return [Action(kind, rank, m) for kind in "FB" for m in range(microbatches)]
 
 
-def one_forward_one_backward(rank, ranks, microbatches):
+def one_forward_one_backward(rank, ranks, microbatches) -> list:
     """As soon as the first microbatch comes back, a backward follows each forward.
 
     A stage keeps the activations of at most `ranks - rank` microbatches, where GPipe keeps all.
@@ -38,7 +38,7 @@ def one_forward_one_backward(rank, ranks, microbatches):
     return order
 
 
-def looped_bfs(rank, ranks, microbatches, stages_each):
+def looped_bfs(rank, ranks, microbatches, stages_each) -> list:
     """GPipe for several stages a rank: all microbatches through one stage before the next.
 
     Source: Lamy-Poirier 2022, Breadth-First Pipeline Parallelism.
@@ -48,7 +48,7 @@ def looped_bfs(rank, ranks, microbatches, stages_each):
     return forward + [Action("B", s, m) for s in reversed(stages) for m in range(microbatches)]
 
 
-def interleaved(rank, ranks, microbatches, stages_each):
+def interleaved(rank, ranks, microbatches, stages_each) -> list:
     """One forward, one backward, for several stages a rank: the bubble shrinks by their number.
 
     Microbatches go through the stages in rounds. Source: Narayanan et al. 2021, Efficient

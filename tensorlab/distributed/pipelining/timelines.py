@@ -1,7 +1,7 @@
 """When each action of a pipeline would run, and how long ranks have nothing to do: the bubble."""
 
 
-def lay_out(orders, *, forward=1.0, backward=2.0, transfer=0.0):
+def lay_out(orders, *, forward=1.0, backward=2.0, transfer=0.0) -> list:
     """Return when each rank runs each of its actions.
 
     Parameters
@@ -21,7 +21,8 @@ def lay_out(orders, *, forward=1.0, backward=2.0, transfer=0.0):
     """
     last = max(action.stage for order in orders for action in order)
     home = {action.stage: rank for rank, order in enumerate(orders) for action in order}
-    ends, entries = {}, []
+    ends: dict = {}  # action: when it ends
+    entries = []
     free = [0.0] * len(orders)
     queues = [list(order) for order in orders]
     while any(queues):
@@ -56,7 +57,7 @@ def before(action, last):
     return "B", action.stage + 1, action.microbatch
 
 
-def bubble(entries):
+def bubble(entries) -> float:
     """Return the share of all ranks' time in which they have nothing to do.
 
     Examples
