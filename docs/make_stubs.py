@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "docs")]
 
 from stub_types import argument_type, result_type, type_of_default  # noqa: E402
+from stub_types_of_packages import ARGUMENTS_IN, RESULTS_IN, of_package  # noqa: E402
 
 from tensorlab import nn  # noqa: E402
 from tensorlab._missing import MissingAttribute  # noqa: E402
@@ -40,6 +41,8 @@ MODULES = [
     "tensorlab.nn",
     "tensorlab.nn.parameter",
     "tensorlab.special",
+    "tensorlab.linalg",
+    "tensorlab.sparse",
     "tensorlab.fft",
     "tensorlab.masked",
     "tensorlab.quasirandom",
@@ -72,6 +75,31 @@ TOOLS = [
     "tensorlab.mps",
     "tensorlab.xpu",
     "tensorlab.func",
+    "tensorlab.distributed",
+    "tensorlab.distributed.stores",
+    "tensorlab.distributed.device_mesh",
+    "tensorlab.distributed.tensor.placement_types",
+    "tensorlab.distributed.tensor.device_mesh",
+    "tensorlab.distributed.tensor.parallel",
+    "tensorlab.distributed.tensor.debug",
+    "tensorlab.distributed.tensor.experimental",
+    "tensorlab.distributed.tensor",
+    "tensorlab.distributed.fsdp.wrap",
+    "tensorlab.distributed.fsdp",
+    "tensorlab.distributed.pipelining",
+    "tensorlab.distributed.checkpoint.stateful",
+    "tensorlab.distributed.checkpoint.state_dict",
+    "tensorlab.distributed.checkpoint.format_utils",
+    "tensorlab.distributed.checkpoint",
+    "tensorlab.distributed.optim",
+    "tensorlab.distributed.nn.functional",
+    "tensorlab.distributed.nn",
+    "tensorlab.distributed.algorithms.join",
+    "tensorlab.distributed.algorithms.ddp_comm_hooks.default_hooks",
+    "tensorlab.distributed.algorithms.ddp_comm_hooks",
+    "tensorlab.distributed.algorithms.model_averaging.averagers",
+    "tensorlab.distributed.algorithms.model_averaging",
+    "tensorlab.distributed.algorithms",
     "tensorlab.distributed.threads",
     "tensorlab.futures",
     "tensorlab.hub",
@@ -91,7 +119,9 @@ TOOLS = [
     "tensorlab.autograd.profiler_util",
     "tensorlab.autograd.profiler",
     "tensorlab.serialization",
+    "tensorlab._subclasses",
     "tensorlab.safetensors",
+    "tensorlab.utils._python_dispatch",
     "tensorlab.utils.benchmark",
     "tensorlab.utils.bottleneck",
     "tensorlab.utils.checkpoint",
@@ -131,6 +161,7 @@ IMPORTS = {
     "enum": "Enum IntEnum",
     "collections.abc": "Callable ItemsView Iterable Iterator KeysView Mapping Sequence ValuesView",
     "numpy.typing": "NDArray",
+    "datetime": "timedelta",
     "os": "PathLike",
     "typing": "Any Generic IO Literal NamedTuple Never ParamSpec Protocol SupportsIndex TypeAlias TypeGuard overload",
     "typing_extensions": "Self TypeVar",  # type checkers bring it; its TypeVar has defaults
@@ -180,7 +211,7 @@ PLAIN_TYPES = {
 HIDDEN = re.compile(
     r"_(?!_)|__(pyx|reduce|setstate|getstate|new|init_subclass|subclasshook|dict|weakref|doc|module"
     r"|class|getattribute|setattr|delattr|sizeof|dir|format|slot|annotat(ions|e)|firstlineno"
-    r"|getnewargs|orig_bases|static_attributes|qualname|abstractmethods|buffer|release_buffer|match_args|notes)"
+    r"|getnewargs|dataclass_\w+|orig_bases|static_attributes|qualname|abstractmethods|buffer|release_buffer|match_args|notes)"
 )
 
 
@@ -195,7 +226,7 @@ def embedded_signature(function, name):
     if match:
         return match[1]
     try:  # a default that is a function is printed as <function relu at 0x...>
-        return re.sub(r"=<[^>]*>", "=...", str(inspect.signature(function)))
+        return re.sub(r"<[^<>]*>", "...", str(inspect.signature(function)))
     except (TypeError, ValueError):
         return None
 
@@ -224,10 +255,12 @@ def definition(function, name, known, class_name=None, otherwise="Any"):
         first = arguments.posonlyargs or arguments.args
         first[0] = ast.arg("self")
     where = f"{class_name}.{name}" if class_name else name
-    annotate(arguments, where, known, is_of_tool(function))
+    annotate(arguments, where, known, function)
     result = user_type(node.returns, known) or documented_result(function, known)
     if name == "__init__":
         kind = "None"
+    elif text := of_package(RESULTS_IN, function, where):
+        kind = text
     elif result is not None and ast.unparse(result) not in ("tuple", "list", "dict"):
         kind = ast.unparse(result)
     else:
@@ -239,8 +272,9 @@ def definition(function, name, known, class_name=None, otherwise="Any"):
     return ast.unparse(node).replace(":\n    ...", ": ...")
 
 
-def annotate(arguments, where, known, is_tool):
+def annotate(arguments, where, known, function):
     """Give each argument its type, and None as a possible value where that is the default."""
+    is_tool = is_of_tool(function)
     defaults = {id(argument): default for argument, default in defaults_of(arguments)}
     for argument in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]:
         if argument.arg == "self" and argument.annotation is None:
@@ -248,7 +282,12 @@ def annotate(arguments, where, known, is_tool):
         default = defaults.get(id(argument))
         value = default.value if isinstance(default, ast.Constant) else None
         kind = user_type(argument.annotation, known)
-        text = ast.unparse(kind) if kind else argument_type(argument.arg, where, value, not is_tool)
+        text = (
+            ast.unparse(kind)
+            if kind
+            else of_package(ARGUMENTS_IN, function, f"{where}.{argument.arg}")
+        )
+        text = text or argument_type(argument.arg, where, value, not is_tool)
         is_none = isinstance(default, ast.Constant) and default.value is None
         if is_none and text != "Any" and not text.endswith("None"):
             text += " | None"
@@ -406,7 +445,7 @@ def class_lines(cls, public_name, known):
         if base in overrides()[2]:
             seen.update(member.name for member in overrides()[2][base][0].body)
     for name, kind in instance_attributes(cls, public_name, known).items():
-        if name not in seen and not hasattr(cls, name):
+        if name not in seen and (not hasattr(cls, name) or is_field(cls, name)):
             lines.append(f"    {name}: {kind}")
             seen.add(name)
     for base in cls.__mro__[: cls.__mro__.index(public)]:
@@ -441,7 +480,9 @@ def instance_attributes(cls, public_name, known):
             break
         function = vars(base).get("__init__")
         if dataclasses.is_dataclass(base):
-            found.update({field.name: "Any" for field in dataclasses.fields(base)})
+            found.update(
+                {field.name: field_type(field, known) for field in dataclasses.fields(base)}
+            )
         if not inspect.isfunction(function) or "__dataclass_fields__" in vars(base):
             continue
         node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
@@ -465,6 +506,20 @@ def instance_attributes(cls, public_name, known):
     return found
 
 
+def is_field(cls, name):
+    return dataclasses.is_dataclass(cls) and name in {
+        field.name for field in dataclasses.fields(cls)
+    }
+
+
+def field_type(field, known):
+    """Return the type of a field of a dataclass as users know it."""
+    text = getattr(field.type, "__name__", str(field.type))
+    whole = {"tuple": "tuple[Any, ...]", "list": "list[Any]", "dict": "dict[Any, Any]"}
+    kind = parsed_type(whole[text]) if text in whole else user_type(ast.Name(text), known)
+    return ast.unparse(kind) if kind else "Any"
+
+
 def member_lines(name, value, known, class_name):
     """Return the lines of one member of a class."""
     is_comparison = name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__")
@@ -479,7 +534,8 @@ def member_lines(name, value, known, class_name):
     if class_name == "Tensor" and name in functions:
         return [line for node in functions[name] for line in written(node, is_method=True)]
     if value is None:
-        return [f"{name}: None  # type: ignore[assignment]"]  # __hash__
+        is_hash = name == "__hash__"
+        return [f"{name}: None  # type: ignore[assignment]" if is_hash else f"{name}: Any"]
     if is_static(value):
         kind = "staticmethod" if isinstance(value, staticmethod) else "classmethod"
         receiver = class_name if kind == "classmethod" else None
@@ -488,9 +544,9 @@ def member_lines(name, value, known, class_name):
         return [definition(value, name, known, class_name, otherwise)]
     if inspect.isdatadescriptor(value) or isinstance(value, property):
         is_tool = is_of_tool(getattr(value, "fget", value))
-        kind = ast.unparse(
-            parsed_type(result_type(f"{class_name}.{name}", otherwise, by_name=not is_tool))
-        )
+        text = of_package(RESULTS_IN, getattr(value, "fget", value), f"{class_name}.{name}")
+        text = text or result_type(f"{class_name}.{name}", otherwise, by_name=not is_tool)
+        kind = ast.unparse(parsed_type(text))
         if getattr(value, "fset", None) is not None:
             return [f"{name}: {kind}"]
         return ["@property", f"def {name}(self) -> {kind}: ..."]
@@ -546,7 +602,8 @@ def stub_text(package):
         elif nodes := functions_by_hand(package, name):
             functions += [line for node in nodes for line in written(node)]
         elif callable(value) and hasattr(value, "__name__"):
-            otherwise = "Tensor" if computes(value) else "Any"
+            otherwise = RESULTS_IN.get(package.__name__, {}).get(name)
+            otherwise = otherwise or ("Tensor" if computes(value) else "Any")
             functions.append(definition(value, name, known, otherwise=otherwise))
         else:
             kind = user_type(ast.Name(type(value).__name__), known) or ast.Name("Any")
@@ -576,6 +633,7 @@ def computes(function):
         "ops",
         "masked",
         "signal.windows",
+        "sparse",
         "nn.functional",
         "nn.init",
         "_core.interop",

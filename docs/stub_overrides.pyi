@@ -6,6 +6,7 @@ has under the same name take the bases and the members written here. A class cal
 
 _S = TypeVar("_S")
 _F = TypeVar("_F", bound=Callable[..., Any])
+_N = TypeVar("_N", bound=Module)
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _R_co = TypeVar("_R_co", covariant=True)
@@ -33,7 +34,7 @@ class _ASMoutput(NamedTuple):
 # ---- functions with several forms
 @overload
 def compile(
-    model: _F,
+    model: _N,
     *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
@@ -41,7 +42,18 @@ def compile(
     mode: str | None = None,
     options: dict[str, Any] | None = None,
     disable: bool = False,
-) -> _F: ...
+) -> _N: ...
+@overload
+def compile(
+    model: Callable[_P, _R],
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "tensorlab",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+) -> Callable[_P, _R]: ...
 @overload
 def compile(
     model: None = None,
@@ -52,7 +64,7 @@ def compile(
     mode: str | None = None,
     options: dict[str, Any] | None = None,
     disable: bool = False,
-) -> Callable[[_F], _F]: ...
+) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]: ...
 
 # ---- functions with several forms, also as methods of Tensor
 @overload
@@ -203,6 +215,9 @@ class Tensor:
     @property
     def _version(self) -> int: ...
     def _lazy_clone(self) -> Tensor: ...
+    def _indices(self) -> Tensor: ...
+    def _values(self) -> Tensor: ...
+    def _nnz(self) -> int: ...
     def numpy(self, *, force: bool = False) -> NDArray[Any]: ...
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]: ...
     def __repr__(self) -> str: ...  # with tensor_contents=, which mypy takes for a clash in classes over it
@@ -619,3 +634,39 @@ class PackedSequence(tuple[Any, ...]):
 
 class Interpreter:
     env: dict[Any, Any]
+
+class checkpoint:
+    def load(state_dict: dict[str, Any], *, checkpoint_id: str | PathLike[str] | None = None, storage_reader: Any = None, planner: Any = None, process_group: ProcessGroup | None = None, no_dist: bool = False) -> None: ...
+    def save(state_dict: dict[str, Any], *, checkpoint_id: str | PathLike[str] | None = None, storage_writer: Any = None, planner: Any = None, process_group: ProcessGroup | None = None, no_dist: bool = False, use_collectives: bool = True) -> Metadata: ...
+
+# ---- what a metaclass has, and what is made with names of its own
+class group:
+    WORLD: Any
+
+class GroupMember:
+    WORLD: Any
+    NON_GROUP_MEMBER: int
+
+class ReduceOp:
+    RedOpType: Any
+    SUM: Any
+    AVG: Any
+    PRODUCT: Any
+    MIN: Any
+    MAX: Any
+    BAND: Any
+    BOR: Any
+    BXOR: Any
+    PREMUL_SUM: Any
+
+class reduce_op:
+    SUM: Any
+    PRODUCT: Any
+    MIN: Any
+    MAX: Any
+
+class ZeroRedundancyOptimizer:
+    optim: Optimizer
+
+class Stream:
+    _native: Any  # what the backend of the device made

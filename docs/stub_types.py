@@ -56,7 +56,7 @@ ARGUMENTS = {
         tgt_key_padding_mask memory_key_padding_mask out_proj_weight
         q_proj_weight k_proj_weight v_proj_weight static_k static_v b_ih b_hh w_ih w_hh input1 input2
         input_ target_ logits log_probs linear_weight linear_bias offsets per_sample_weights embeddings
-        _weight""",
+        _weight A B""",
     "Tensor | None": "batch_sizes permutation _random_samples",
     "Tensor | tuple[Tensor, Tensor]": "hidden hx",
     "tuple[int, int, int]": "expected_hidden_size",
@@ -452,10 +452,22 @@ ARGUMENTS_OF = {
     "segment_reduce.initial": "float | None",
     "empty_permuted.physical_layout": "Sequence[int]",
     "ReduceLROnPlateau.min_lr": "float | Sequence[float]",
+    **dict.fromkeys(["cond.p", "matrix_norm.ord"], "float | str"),
+    **dict.fromkeys([f"{one}.ind" for one in ("tensorinv",)], "int"),
+    **dict.fromkeys(["qr.mode", "svd.driver", "svdvals.driver", "lstsq.driver"], "str"),
+    **dict.fromkeys(["vecdot.y", "spdiags.diagonals"], "Tensor"),
+    **dict.fromkeys(
+        [
+            f"{one}.{name}"
+            for one in ("lstsq", "pinv", "matrix_rank")
+            for name in ("rcond", "atol", "rtol", "tol")
+        ],
+        "Tensor | float",
+    ),
 }
 # Functions whose `dim` may be several dimensions; that of the others is one.
 SEVERAL_DIMS = """all any sum nansum mean nanmean amax amin std var std_mean var_mean logsumexp norm count_nonzero
-    squeeze squeeze_ aminmax"""
+    squeeze squeeze_ aminmax vector_norm matrix_norm"""
 # Names of functions and properties under the type that they return, where it is not a tensor.
 RESULTS = {
     "None": """backward set_default_dtype empty_cache reset_peak_memory_stats set_cache_limit retain_grad __setitem__
@@ -594,6 +606,12 @@ RESULTS_OF = {
     "LSTMCell.forward": "tuple[Tensor, Tensor]",
     "multi_head_attention_forward": "tuple[Tensor, Tensor | None]",
     "generate_square_subsequent_mask": "Tensor",
+    **dict.fromkeys(
+        [f"check_sparse_tensor_invariants.{name}" for name in ("enable", "disable")], "None"
+    ),
+    "check_sparse_tensor_invariants.is_enabled": "bool",
+    "as_sparse_gradcheck": "Callable[..., Any]",
+    **dict.fromkeys(["TorchDispatchMode.__enter__", "FakeTensorMode.__enter__"], "Self"),
     "UntypedStorage.check_memory": "None",
     "UntypedStorage.check_writable": "None",
     "UntypedStorage.clone": "Self",

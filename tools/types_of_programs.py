@@ -4,8 +4,8 @@
     python tools/types_of_programs.py --pyright path  # and pyright, whose command that is
 
 The code of each chapter becomes one file, and so does each file of programs. Each is checked twice: as it is, and
-with PyTorch in the place of tensorlab. What is printed is the errors that PyTorch's version of a line does not have;
-a line may have one because it is about tensorlab's own parts, which PyTorch lacks.
+with PyTorch in the place of tensorlab. What is printed is the errors that PyTorch's version of a line does not have,
+but for those of REASONS.
 
 What a notebook allows and a checker does not is set off: names with a second type, and magics.
 """
@@ -25,6 +25,23 @@ CELL = re.compile(r"^(`{3,})\{code-cell\}.*?\n(.*?)^\1\s*$", re.MULTILINE | re.D
 OPTIONS = re.compile(r"\A(?:---\n.*?\n---\n|(?::\w+:[^\n]*\n)+)", re.DOTALL)
 STRICT = ["--strict", "--config-file=", "--follow-imports=silent", "--allow-redefinition"]
 STRICT += ["--no-error-summary", "--disable-error-code=no-redef", "--ignore-missing-imports"]
+# Pieces of lines that may have an error, and why.
+MISTAKE = "the program is wrong on purpose, or careless, and PyTorch's types don't see it"
+TWO_TYPES = "the notebook gives one name to two things, one of which is Any in PyTorch"
+INSIDE = "about the inside of tensorlab, which the chapter takes apart"
+REASONS = {
+    "layer.weight = torch.eye(2)": MISTAKE,
+    "[F.cross_entropy(one(x), y).backward() for": MISTAKE,
+    "inside.tangent.tolist()": "the tangent may be None; the function that makes it has no types in PyTorch",
+    "return losses, out.grad.float(), factors": "the gradient may be None; PyTorch's layers return Any",
+    "dual = forward_ad.make_dual(x": TWO_TYPES,
+    "for batch in loader))": TWO_TYPES,
+    'keeps = max(sum(1 if a.kind == "F"': TWO_TYPES,
+    "y = method(A, b)": "mypy joins functions with different arguments to one without types",
+    "lowering_rows.WORDS": INSIDE,
+    "program.output_of(": INSIDE,
+    "compiled.forward.compiled.entries": INSIDE,
+}
 LENIENT = {"reportRedeclaration": False, "reportMissingModuleSource": False}
 
 
@@ -96,9 +113,22 @@ def pyright(folder, command):
 
 
 def compared(check, folder):
-    """Return the errors of ours at lines where PyTorch's version has none of that code."""
+    """Return the errors of ours at lines where PyTorch's version has none of that code.
+
+    Returns
+    -------
+    two lists : those without a reason, and those with one
+    """
     theirs = {error[:3] for error in check(folder / "theirs")}
-    return [error for error in check(folder / "ours") if error[:3] not in theirs]
+    found = [error for error in check(folder / "ours") if error[:3] not in theirs]
+    with_reason = [error for error in found if reason_of(folder / "ours", *error[:2])]
+    return [error for error in found if error not in with_reason], with_reason
+
+
+def reason_of(folder, program, line):
+    """Return why a line of a program may have an error, or None."""
+    text = (folder / f"{program}.py").read_text("utf-8").splitlines()[line - 1]
+    return next((reason for piece, reason in REASONS.items() if piece in text), None)
 
 
 def main():
@@ -112,11 +142,14 @@ def main():
         folder = Path(name)
         print(len(write_programs(folder)), "programs")
         for title, check in checks.items():
-            errors = compared(check, folder)
+            errors, with_reason = compared(check, folder)
             for program, line, code, message in errors:
                 print(f"{program}:{line}: {message[:120]} [{code}]")
             counts = collections.Counter(code for _, _, code, _ in errors)
-            print(f"{title}: {len(errors)} errors that PyTorch's version lacks", dict(counts))
+            print(
+                f"{title}: {len(errors)} errors that PyTorch's version lacks", dict(counts), end=""
+            )
+            print(f", and {len(with_reason)} with a reason")
 
 
 if __name__ == "__main__":

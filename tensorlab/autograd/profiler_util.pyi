@@ -49,32 +49,32 @@ class FormattedTimesMixin:
     self_device_memory_usage: builtins.int
     self_device_time_total: builtins.int
     self_device_time_total_str: str
-    use_device: None  # type: ignore[assignment]
+    use_device: Any
 
 class FunctionEvent:
     name: Any
     def __init__(self, id: Any, name: Any, thread: Any, start_us: Any, end_us: Any, *, kind: builtins.float=3, sequence_nr: Any=-1, scope: builtins.float=0) -> None: ...
     def __repr__(self) -> str: ...
-    concrete_inputs: None  # type: ignore[assignment]
+    concrete_inputs: Any
     count: builtins.int
     cpu_memory_usage: builtins.int
     @property
     def cpu_time_total(self) -> Any: ...
     device_index: builtins.int
     flops: builtins.int
-    fwd_thread: None  # type: ignore[assignment]
-    input_dtypes: None  # type: ignore[assignment]
+    fwd_thread: Any
+    input_dtypes: Any
     @property
     def key(self) -> Any: ...
     overload_name: str
-    result: None  # type: ignore[assignment]
+    result: Any
     @property
     def self_cpu_memory_usage(self) -> Any: ...
     @property
     def self_cpu_time_total(self) -> Any: ...
-    stack: None  # type: ignore[assignment]
-    structured_input_shapes: None  # type: ignore[assignment]
-    structured_input_strides: None  # type: ignore[assignment]
+    stack: Any
+    structured_input_shapes: Any
+    structured_input_strides: Any
     @property
     def cpu_time(self) -> Any: ...
     @property
@@ -97,7 +97,7 @@ class FunctionEvent:
     self_device_memory_usage: builtins.int
     self_device_time_total: builtins.int
     self_device_time_total_str: str
-    use_device: None  # type: ignore[assignment]
+    use_device: Any
 
 class FunctionEventAvg:
     def __iadd__(self, other: Any) -> Any: ...
@@ -126,7 +126,7 @@ class FunctionEventAvg:
     self_device_memory_usage: builtins.int
     self_device_time_total: builtins.int
     self_device_time_total_str: str
-    use_device: None  # type: ignore[assignment]
+    use_device: Any
 
 class Interval:
     def __init__(self, start: Any, end: Any) -> None: ...

@@ -51,10 +51,8 @@ class Graph:
     def set_codegen(self, codegen: Any) -> Any: ...
 
 class PythonCode:
-    src: Any
-    globals: Any
-    __dataclass_fields__: dict
-    __dataclass_params__: Any
+    src: str
+    globals: dict[Any, Any]
     def __eq__(self, other: object) -> builtins.bool: ...
     __hash__: None  # type: ignore[assignment]
     def __init__(self, src: str, globals: Any) -> None: ...

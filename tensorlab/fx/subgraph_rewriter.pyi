@@ -24,10 +24,8 @@ class Match(tuple):
 
 class ReplacedPatterns:
     anchor: Any
-    nodes_map: Any
-    replacements: Any
-    __dataclass_fields__: dict
-    __dataclass_params__: Any
+    nodes_map: dict[Any, Any]
+    replacements: list[Any]
     def __eq__(self, other: object) -> builtins.bool: ...
     __hash__: None  # type: ignore[assignment]
     def __init__(self, anchor: Any, nodes_map: dict, replacements: list) -> None: ...

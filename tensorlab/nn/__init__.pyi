@@ -409,7 +409,7 @@ class CircularPad1d(Module):
     def __init__(self, padding: builtins.int | Sequence[builtins.int] | str) -> None: ...
     axes: builtins.int
     def extra_repr(self) -> str: ...
-    value: None  # type: ignore[assignment]
+    value: Any
 
 class CircularPad2d(CircularPad1d):
     axes: builtins.int
@@ -424,7 +424,7 @@ class ConstantPad1d(Module):
     axes: builtins.int
     def forward(self, input: Tensor) -> Tensor: ...
     mode: str
-    value: None  # type: ignore[assignment]
+    value: Any
 
 class ConstantPad2d(ConstantPad1d):
     axes: builtins.int
@@ -1441,7 +1441,7 @@ class ReflectionPad1d(Module):
     axes: builtins.int
     def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
-    value: None  # type: ignore[assignment]
+    value: Any
 
 class ReflectionPad2d(ReflectionPad1d):
     axes: builtins.int
@@ -1456,7 +1456,7 @@ class ReplicationPad1d(Module):
     axes: builtins.int
     def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
-    value: None  # type: ignore[assignment]
+    value: Any
 
 class ReplicationPad2d(ReplicationPad1d):
     axes: builtins.int

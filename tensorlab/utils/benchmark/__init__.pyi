@@ -78,11 +78,10 @@ class Language(Enum):
     CPP = 1
 
 class Measurement:
-    number_per_run: Any
-    raw_times: Any
-    task_spec: Any
-    __dataclass_fields__: dict
-    __dataclass_params__: Any
+    number_per_run: builtins.int
+    raw_times: list[Any]
+    task_spec: TaskSpec
+    metadata: Any
     def __eq__(self, other: object) -> builtins.bool: ...
     def __getattr__(self, name: Any) -> Any: ...
     __hash__: None  # type: ignore[assignment]
@@ -101,7 +100,6 @@ class Measurement:
     def meets_confidence(self, threshold: builtins.float=0.1) -> Any: ...
     @staticmethod
     def merge(measurements: Iterable[Measurement]) -> list[Measurement]: ...
-    metadata: None  # type: ignore[assignment]
     def quantile(self, q: Any) -> Any: ...
     @property
     def significant_figures(self) -> Any: ...
@@ -117,20 +115,18 @@ class ParameterAlias:
     def __repr__(self) -> str: ...
 
 class TaskSpec:
-    stmt: Any
-    setup: Any
-    __dataclass_fields__: dict
-    __dataclass_params__: Any
+    stmt: str
+    setup: str
+    global_setup: str
+    label: str | None
+    sub_label: str | None
+    description: str | None
+    env: str | None
+    num_threads: builtins.int
     def __eq__(self, other: object) -> builtins.bool: ...
     def __hash__(self) -> builtins.int: ...
     def __init__(self, stmt: str, setup: str, global_setup: str='', label: str | None=None, sub_label: str | None=None, description: str | None=None, env: str | None=None, num_threads: builtins.int=1) -> None: ...
-    description: None  # type: ignore[assignment]
-    env: None  # type: ignore[assignment]
-    global_setup: str
-    label: None  # type: ignore[assignment]
-    num_threads: builtins.int
     def setup_str(self) -> Any: ...
-    sub_label: None  # type: ignore[assignment]
     def summarize(self) -> Any: ...
     @property
     def title(self) -> Any: ...

@@ -1,0 +1,43 @@
+"""Type stubs, written by docs/make_stubs.py (`make stubs`)."""
+
+import builtins
+
+from typing import Any
+from tensorlab import Tensor
+from tensorlab.utils._python_dispatch import TorchDispatchMode
+
+__all__ = [
+    "DataDependentOutputException",
+    "DynamicOutputShapeException",
+    "FakeTensor",
+    "FakeTensorMode",
+    "UnsupportedFakeTensorException",
+]
+
+
+class DataDependentOutputException(NotImplementedError):
+    func: Any
+    def __init__(self, func: Any) -> None: ...
+
+class DynamicOutputShapeException(NotImplementedError):
+    func: Any
+    def __init__(self, func: Any) -> None: ...
+
+class FakeTensor(Tensor):
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def __repr__(self) -> str: ...
+    def __tensor_flatten__(self) -> Any: ...
+    @classmethod
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any=..., kwargs: Any=None) -> Any: ...
+
+class FakeTensorMode(TorchDispatchMode):
+    allow_non_fake_inputs: builtins.bool
+    shape_env: Any
+    def __init__(self, *, allow_fallback_kernels: builtins.bool=True, allow_non_fake_inputs: builtins.bool=False, shape_env: Any=None, static_shapes: Any=None) -> None: ...
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any=..., kwargs: Any=None) -> Any: ...
+    def dispatch(self, func: Any, args: Any, kwargs: Any) -> Any: ...
+    def from_tensor(self, tensor: Any, *, static_shapes: Any=None, **_: Any) -> Any: ...
+    def real_on_meta(self, x: Any, func: Any) -> Any: ...
+    def release(self, nbytes: Any) -> Any: ...
+
+class UnsupportedFakeTensorException(RuntimeError): ...

@@ -1,0 +1,33 @@
+"""Type stubs, written by docs/make_stubs.py (`make stubs`)."""
+
+import builtins
+
+from typing import Any
+from tensorlab.nn import Module
+
+__all__ = [
+    "CustomPolicy",
+    "ModuleWrapPolicy",
+    "always_wrap_policy",
+    "enable_wrap",
+    "lambda_auto_wrap_policy",
+    "size_based_auto_wrap_policy",
+    "transformer_auto_wrap_policy",
+    "wrap",
+]
+
+def always_wrap_policy(*args: Any, **kwargs: Any) -> Any: ...
+def enable_wrap(*, wrapper_cls: Any, **wrapper_kwargs: Any) -> Any: ...
+def lambda_auto_wrap_policy(module: Module, recurse: Any, nonwrapped_numel: Any, lambda_fn: Any) -> Any: ...
+def size_based_auto_wrap_policy(module: Module, recurse: Any, nonwrapped_numel: Any, min_num_params: builtins.float=100000000, force_leaf_modules: Any=None, exclude_wrap_modules: Any=None) -> Any: ...
+def transformer_auto_wrap_policy(module: Module, recurse: Any, nonwrapped_numel: Any, transformer_layer_cls: Any) -> Any: ...
+def wrap(module: Module, **wrap_overrides: Any) -> Any: ...
+
+
+class CustomPolicy:
+    def __init__(self, lambda_fn: Any) -> None: ...
+
+class ModuleWrapPolicy:
+    def __call__(self, module: Module, recurse: Any, *args: Any, **kwargs: Any) -> Any: ...
+    def __init__(self, module_classes: Any) -> None: ...
+    def __repr__(self) -> str: ...
