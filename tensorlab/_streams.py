@@ -132,6 +132,13 @@ class Event:
     ----------
     device : device, the accelerator unless given
     enable_timing : bool, whether `elapsed_time` may be asked
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> if tensorlab.accelerator.is_available():
+    ...     start = tensorlab.Event(enable_timing=True)
+    ...     start.record()
     """
 
     def __init__(self, device=None, *, enable_timing=False, blocking=False, interprocess=False):

@@ -102,7 +102,19 @@ sparse_methods = ModuleOnDemand("tensorlab.ops.sparse.methods")
 
 
 class Tensor(TensorBase):
-    """A multi-dimensional array of one dtype, whose history autograd can follow."""
+    """A multi-dimensional array of one dtype, whose history autograd can follow.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    >>> x.shape, x.dtype, x.device
+    (tensorlab.Size([2, 2]), tensorlab.float32, device(type='cpu'))
+    >>> (x @ x.T).sum().backward()
+    >>> x.grad
+    tensor([[ 8., 12.],
+            [ 8., 12.]])
+    """
 
     __new__ = staticmethod(constructors.new_of_class)  # kernels do not go through it
 

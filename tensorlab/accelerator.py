@@ -45,12 +45,26 @@ def is_available():
 
 
 def device_count():
-    """How many accelerators there are: 0 or 1."""
+    """How many accelerators there are: 0 or 1.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.accelerator.device_count()
+    0
+    """
     return int(is_available())
 
 
 def current_accelerator(check_available=False):
-    """Return the device of the accelerator, without a number; None if there is none."""
+    """Return the device of the accelerator, without a number; None if there is none.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.accelerator.current_accelerator() is None
+    True
+    """
     return Device(accelerator_name()) if is_available() else None
 
 

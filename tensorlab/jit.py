@@ -38,12 +38,24 @@ def __getattr__(name):
 
 
 def is_scripting() -> bool:
-    """False: code that runs is Python."""
+    """False: code that runs is Python.
+
+    Examples
+    --------
+    >>> is_scripting()
+    False
+    """
     return False
 
 
 def is_tracing() -> bool:
-    """False: nothing is being traced."""
+    """False: nothing is being traced.
+
+    Examples
+    --------
+    >>> is_tracing()
+    False
+    """
     return False
 
 

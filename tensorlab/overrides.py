@@ -155,6 +155,12 @@ def get_overridable_functions():
     Returns
     -------
     dict of list; for each module or class (`tensorlab`, `tensorlab.Tensor`, ...) its functions
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.add in get_overridable_functions()[tensorlab]
+    True
     """
     found = {}
     for namespace in _NAMESPACES:
@@ -174,7 +180,14 @@ def get_overridable_functions():
 
 
 def get_ignored_functions():
-    """List the public functions that no class can override: factories and what is no call on tensors."""
+    """List the public functions that no class can override: factories and what is no call on tensors.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.zeros in get_ignored_functions()
+    True
+    """
     tensorlab = importlib.import_module("tensorlab")
     names = sorted(_IGNORED | _FACTORIES)
     found = [getattr(place, name, None) for place in (tensorlab, Tensor) for name in names]
@@ -199,12 +212,26 @@ def _names():
 
 
 def resolve_name(f):
-    """Return the public name of a function that a hook was told, such as "tensorlab.add"; or None."""
+    """Return the public name of a function that a hook was told, such as "tensorlab.add"; or None.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> resolve_name(tensorlab.add), resolve_name(tensorlab.Tensor.add_)
+    ('tensorlab.add', 'tensorlab.Tensor.add_')
+    """
     return _names().get(f)
 
 
 def is_tensor_method_or_property(func):
-    """Tell whether a function is a method or a property of Tensor."""
+    """Tell whether a function is a method or a property of Tensor.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> is_tensor_method_or_property(tensorlab.Tensor.add)
+    True
+    """
     return func in _method_set() or getattr(func, "__name__", None) == "__get__"
 
 
@@ -223,17 +250,37 @@ def has_torch_function(relevant_args):
             if has_torch_function((x, y)):
                 return handle_torch_function(my_function, (x, y), x, y)
             ...
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> has_torch_function([tensorlab.ones(2)])
+    False
     """
     return bool(_core.overloaded_arguments(relevant_args) or _core.active_modes())
 
 
 def has_torch_function_unary(arg):
-    """Tell the same of one argument."""
+    """Tell the same of one argument.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> has_torch_function_unary(tensorlab.ones(2))
+    False
+    """
     return has_torch_function((arg,))
 
 
 def has_torch_function_variadic(*args):
-    """Tell the same of arguments given one by one."""
+    """Tell the same of arguments given one by one.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> has_torch_function_variadic(tensorlab.ones(2), 3)
+    False
+    """
     return has_torch_function(args)
 
 
@@ -265,7 +312,14 @@ def wrap_torch_function(dispatcher):
 
 
 def is_tensor_like(inp):
-    """Tell whether `inp` is a tensor, or of a class with a hook."""
+    """Tell whether `inp` is a tensor, or of a class with a hook.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> is_tensor_like(tensorlab.ones(2)), is_tensor_like([1.0])
+    (True, False)
+    """
     return any(hasattr(inp, name) for name in _core.HOOK_NAMES)
 
 

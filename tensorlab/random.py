@@ -41,7 +41,15 @@ def manual_seed(seed):
 
 
 def seed():
-    """Start the default stream at a place that no one can predict, and return the seed for it."""
+    """Start the default stream at a place that no one can predict, and return the seed for it.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> number = tensorlab.seed()
+    >>> tensorlab.initial_seed() == number
+    True
+    """
     return stream().seed()
 
 
@@ -94,7 +102,17 @@ def set_rng_state(new_state):
 
 @contextlib.contextmanager
 def fork_rng(devices=None, enabled=True, *, device_type=None):
-    """Restore the default stream on leaving: what is drawn inside does not count outside."""
+    """Restore the default stream on leaving: what is drawn inside does not count outside.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> _ = tensorlab.manual_seed(0)
+    >>> with fork_rng():
+    ...     x = tensorlab.rand(2)
+    >>> bool((tensorlab.rand(2) == x).all())
+    True
+    """
     state = get_rng_state()
     try:
         yield

@@ -41,6 +41,14 @@ def set_default_device(device):
     ------
     DeviceError
         For an accelerator, now rather than at the first tensor.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> set_default_device("meta")
+    >>> tensorlab.zeros(2).device
+    device(type='meta')
+    >>> set_default_device(None)
     """
     set_default(device, "set_default_device")
 
@@ -91,6 +99,14 @@ def use_deterministic_algorithms(mode, *, warn_only=False):
     """Ask for operations that give the same result at every run.
 
     Every operation here does so with the same number of threads, so the setting is only kept.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> use_deterministic_algorithms(True)
+    >>> tensorlab.are_deterministic_algorithms_enabled()
+    True
+    >>> use_deterministic_algorithms(False)
     """
     if not isinstance(mode, bool):
         raise TypeError(f"use_deterministic_algorithms: mode is {mode!r}; expected True or False")
@@ -122,7 +138,16 @@ def is_deterministic_algorithms_warn_only_enabled():
 
 
 def set_deterministic_debug_mode(debug_mode):
-    """`use_deterministic_algorithms` as one word: "default" (0), "warn" (1) or "error" (2)."""
+    """`use_deterministic_algorithms` as one word: "default" (0), "warn" (1) or "error" (2).
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> set_deterministic_debug_mode("warn")
+    >>> tensorlab.get_deterministic_debug_mode()
+    1
+    >>> set_deterministic_debug_mode("default")
+    """
     modes = ("default", "warn", "error")
     if debug_mode in (0, 1, 2) and not isinstance(debug_mode, bool):
         debug_mode = modes[debug_mode]
@@ -151,6 +176,14 @@ def set_float32_matmul_precision(precision):
 
     The last two allow hardware of a lower precision; a processor has none, so products are always
     those of "highest".
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> set_float32_matmul_precision("high")
+    >>> tensorlab.get_float32_matmul_precision()
+    'high'
+    >>> set_float32_matmul_precision("highest")
     """
     if precision not in ("highest", "high", "medium"):
         raise ValueError(
@@ -199,7 +232,13 @@ def get_num_interop_threads():
 
 
 def set_flush_denormal(mode):
-    """Return False: numbers too small for full precision are always kept, never made 0."""
+    """Return False: numbers too small for full precision are always kept, never made 0.
+
+    Examples
+    --------
+    >>> set_flush_denormal(True)
+    False
+    """
     return False
 
 

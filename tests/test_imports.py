@@ -208,6 +208,15 @@ x.igamma(x)
     assert said.split() == ["i0", "to_dense", "igamma"]
 
 
+def test_a_module_can_be_compiled_in_place_before_anything_else_was():
+    run("""
+import tensorlab
+net = tensorlab.nn.Linear(2, 1)
+net.compile(backend="eager")
+net(tensorlab.ones(1, 2))
+""")
+
+
 def test_compile_imports_what_the_code_names_and_nothing_else():
     told = run("""
 import sys

@@ -178,7 +178,15 @@ def no_accelerator(where):
 
 
 class memory_format(str):
-    """An order of a tensor's dimensions in memory; compared by name."""
+    """An order of a tensor's dimensions in memory; compared by name.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.zeros(1, 3, 4, 4).contiguous(memory_format=tensorlab.channels_last)
+    >>> x.stride()
+    (48, 1, 12, 3)
+    """
 
     __slots__ = ()
 
@@ -199,7 +207,14 @@ channels_last_3d = memory_format("channels_last_3d")
 
 
 class layout(str):
-    """How elements are found: by strides (`strided`), or by the indices of those that are not 0."""
+    """How elements are found: by strides (`strided`), or by the indices of those that are not 0.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.zeros(2).layout, tensorlab.zeros(2).to_sparse().layout
+    (tensorlab.strided, tensorlab.sparse_coo)
+    """
 
     __slots__ = ()
 

@@ -189,6 +189,14 @@ def set_default_dtype(d):
     ------
     TypeError
         If `d` is not a floating dtype.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.set_default_dtype(tensorlab.float64)
+    >>> tensorlab.zeros(1).dtype
+    tensorlab.float64
+    >>> tensorlab.set_default_dtype(tensorlab.float32)
     """
     global default_code
     cdef int code = dtype_code(d, NO_DTYPE)
@@ -243,7 +251,14 @@ class Limits:
 
 
 class iinfo(Limits):
-    """The range of an integer type: min, max, bits, dtype."""
+    """The range of an integer type: min, max, bits, dtype.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.iinfo(tensorlab.int8).min, tensorlab.iinfo(tensorlab.int8).max
+    (-128, 127)
+    """
 
     def __init__(self, type):
         cdef int code = dtype_code(type, NO_DTYPE)
@@ -272,6 +287,14 @@ class finfo(Limits):
 
     It has min, max, eps, tiny, smallest_normal, resolution, bits and dtype. `eps` is the
     distance from 1 to the next larger number (IEEE 754).
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.finfo(tensorlab.float16).max, tensorlab.finfo(tensorlab.bfloat16).eps
+    (65504.0, 0.0078125)
+    >>> tensorlab.tensor(1.0) + tensorlab.finfo(tensorlab.float32).eps / 2 == 1
+    tensor(True)
     """
 
     def __init__(self, type=None):

@@ -13,6 +13,15 @@ class RemovableHandle:
     Attributes
     ----------
     id : int, a number that no other handle has
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2, requires_grad=True)
+    >>> with x.register_hook(print):
+    ...     x.sum().backward()
+    tensor([1., 1.])
+    >>> x.sum().backward()
     """
 
     next_id = 0

@@ -57,7 +57,15 @@ def stride(TensorBase self not None, dim=None):
 
 
 def storage_offset(TensorBase self not None):
-    """Elements from the start of the storage to the first element."""
+    """Elements from the start of the storage to the first element.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(6).reshape(2, 3)
+    >>> x[1].storage_offset(), x[1, 2].storage_offset()
+    (3, 5)
+    """
     return offset_of(self)
 
 
@@ -101,20 +109,50 @@ def element_size(TensorBase self not None):
 
 
 def is_floating_point(TensorBase self not None):
-    """True for float16, bfloat16, float32 and float64."""
+    """True for float16, bfloat16, float32 and float64.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.ones(1).is_floating_point(), tensorlab.arange(3).is_floating_point()
+    (True, False)
+    """
     return self.dtype.is_floating_point
 
 
 def is_signed(TensorBase self not None):
-    """True if the elements can be negative."""
+    """True if the elements can be negative.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.arange(3).is_signed(), tensorlab.arange(3).byte().is_signed()
+    (True, False)
+    """
     return self.dtype.is_signed
 
 
 def is_complex(TensorBase self not None):
-    """True for the types complex64 and complex128."""
+    """True for the types complex64 and complex128.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([1 + 2j]).is_complex(), tensorlab.ones(1).is_complex()
+    (True, False)
+    """
     return is_in(self.dtype_, COMPLEX)
 
 
 def is_inference(TensorBase self not None):
-    """True for a tensor made under inference_mode: it has no version counter and autograd refuses it."""
+    """True for a tensor made under inference_mode: it has no version counter and autograd refuses it.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> with tensorlab.inference_mode():
+    ...     x = tensorlab.ones(2)
+    >>> x.is_inference(), tensorlab.ones(2).is_inference()
+    (True, False)
+    """
     return self.counter is None

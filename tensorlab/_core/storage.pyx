@@ -254,6 +254,13 @@ cdef class Storage:
 
     The bytes are our own, or someone else's (a NumPy array's, a buffer's), kept alive as long as the storage lives. A
     storage on the device "meta" has a size and no bytes; on a registered device its owner is what stands for them there.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(3)
+    >>> x.untyped_storage().size(), x[1:].untyped_storage().data_ptr() == x.data_ptr()
+    (24, True)
     """
 
     def __cinit__(self):

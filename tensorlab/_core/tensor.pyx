@@ -66,7 +66,16 @@ cdef object tuple_new = tuple.__new__
 
 
 class Size(tuple):
-    """The shape of a tensor: a tuple of ints that knows its product."""
+    """The shape of a tensor: a tuple of ints that knows its product.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.zeros(2, 3).shape
+    tensorlab.Size([2, 3])
+    >>> tensorlab.Size([2, 3]).numel(), tensorlab.Size([2, 3]) == (2, 3)
+    (6, True)
+    """
 
     __slots__ = ()
 
@@ -153,34 +162,77 @@ cdef class TensorBase:
 
     @property
     def shape(self):
-        """Size, one int for each dimension."""
+        """Size, one int for each dimension.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> tensorlab.zeros(2, 3).shape, tensorlab.tensor(5).shape
+        (tensorlab.Size([2, 3]), tensorlab.Size([]))
+        """
         if self.shape_ is None:
             self.shape_ = make_size(self.ndim_, self.sizes)
         return self.shape_
 
     @property
     def ndim(self):
-        """Number of dimensions."""
+        """Number of dimensions.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> tensorlab.zeros(2, 3).ndim, tensorlab.tensor(5).ndim
+        (2, 0)
+        """
         return self.ndim_
 
     @property
     def dtype(self):
-        """The type of the elements."""
+        """The type of the elements.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> tensorlab.tensor([1, 2]).dtype, tensorlab.tensor([1.0, 2.0]).dtype
+        (tensorlab.int64, tensorlab.float32)
+        """
         return dtype_object(self.dtype_)
 
     @property
     def is_meta(self):
-        """True on the device "meta": a shape, a dtype and strides, and no data."""
+        """True on the device "meta": a shape, a dtype and strides, and no data.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> x = tensorlab.empty(1000, 1000, 1000, device="meta")
+        >>> x.is_meta, x.nbytes
+        (True, 4000000000)
+        """
         return is_meta(self)
 
     @property
     def itemsize(self):
-        """Bytes of one element."""
+        """Bytes of one element.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> tensorlab.zeros(3).itemsize, tensorlab.arange(3).itemsize
+        (4, 8)
+        """
         return item_size[self.dtype_]
 
     @property
     def nbytes(self):
-        """Bytes of all elements: numel() * itemsize, however they are laid out."""
+        """Bytes of all elements: numel() * itemsize, however they are laid out.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> tensorlab.zeros(2, 3).nbytes, tensorlab.zeros(1).expand(2, 3).nbytes
+        (24, 24)
+        """
         return self.numel_ * item_size[self.dtype_]
 
     def __len__(self):
@@ -242,7 +294,15 @@ cdef class TensorBase:
 
     @property
     def output_nr(self):
-        """Which output of `grad_fn` this tensor is."""
+        """Which output of `grad_fn` this tensor is.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> x = tensorlab.arange(4.0, requires_grad=True)
+        >>> [part.output_nr for part in x.split(2)]
+        [0, 1]
+        """
         return self.output_number
 
     @property

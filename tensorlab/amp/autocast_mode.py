@@ -70,6 +70,14 @@ def set_autocast_enabled(device_type, enabled=None):
     ----------
     device_type : str, such as "cpu"; it may be left out, and means "cuda" then, as in PyTorch
     enabled : bool
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> set_autocast_enabled("cpu", True)
+    >>> tensorlab.is_autocast_enabled("cpu")
+    True
+    >>> set_autocast_enabled("cpu", False)
     """
     if enabled is None:
         device_type, enabled = "cuda", device_type
@@ -95,6 +103,14 @@ def set_autocast_dtype(device_type, dtype):
     ----------
     device_type : str, such as "cpu"
     dtype : bfloat16 or float16
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> set_autocast_dtype("cpu", tensorlab.float16)
+    >>> tensorlab.get_autocast_dtype("cpu")
+    tensorlab.float16
+    >>> set_autocast_dtype("cpu", tensorlab.bfloat16)
     """
     check_device_type(device_type, "set_autocast_dtype")
     _check_dtype("set_autocast_dtype", dtype)

@@ -62,6 +62,25 @@ def custom_bwd(bwd=None, *, device_type):
     ----------
     bwd : function, `backward`
     device_type : str, "cpu"
+
+    Examples
+    --------
+    >>> import functools
+    >>> import tensorlab
+    >>> class Double(tensorlab.autograd.Function):
+    ...     @staticmethod
+    ...     @functools.partial(custom_fwd, device_type="cpu")
+    ...     def forward(ctx, x):
+    ...         return 2 * x
+    ...     @staticmethod
+    ...     @functools.partial(custom_bwd, device_type="cpu")
+    ...     def backward(ctx, grad):
+    ...         return 2 * grad
+    ...
+    >>> x = tensorlab.ones(2, requires_grad=True)
+    >>> Double.apply(x).sum().backward()
+    >>> x.grad
+    tensor([2., 2.])
     """
     check_device_type(device_type, "custom_bwd")
     if bwd is None:

@@ -94,6 +94,19 @@ class set_detect_data_writes:
     Parameters
     ----------
     mode : bool
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> w = tensorlab.ones(2, requires_grad=True)
+    >>> loss = (w * w).sum()
+    >>> with set_detect_data_writes(True):
+    ...     w.data.mul_(2)
+    tensor([2., 2.])
+    >>> loss.backward()
+    Traceback (most recent call last):
+        ...
+    tensorlab.errors.VersionError: backward: MulBackward0 needs a tensor of shape (2,) ...
     """
 
     def __init__(self, mode):

@@ -39,6 +39,14 @@ class UnpackedDualTensor(NamedTuple):
 
     primal : Tensor, without a tangent
     tangent : Tensor, or None if the tensor is not dual
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> with dual_level():
+    ...     x = make_dual(tensorlab.tensor(3.0), tensorlab.tensor(1.0))
+    ...     print(unpack_dual(x * x).tangent)
+    tensor(6.)
     """
 
     primal: Tensor
@@ -91,6 +99,11 @@ def exit_dual_level(*, level=None):
     ------
     RuntimeError
         If there is no such level.
+
+    Examples
+    --------
+    >>> level = enter_dual_level()
+    >>> exit_dual_level(level=level)
     """
     running = _running()
     if running is None:

@@ -195,7 +195,16 @@ _engine = threading.local()  # `allows_threads`, in a thread that has switched i
 
 
 def is_multithreading_enabled():
-    """True unless `set_multithreading_enabled` has switched it off in this thread."""
+    """True unless `set_multithreading_enabled` has switched it off in this thread.
+
+    Examples
+    --------
+    >>> with set_multithreading_enabled(False):
+    ...     print(is_multithreading_enabled())
+    False
+    >>> is_multithreading_enabled()
+    True
+    """
     return getattr(_engine, "allows_threads", True)
 
 
@@ -207,6 +216,13 @@ class set_multithreading_enabled(_Mode):
     Parameters
     ----------
     mode : bool
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2, requires_grad=True)
+    >>> with set_multithreading_enabled(False):
+    ...     x.sum().backward()
     """
 
     def __init__(self, mode):

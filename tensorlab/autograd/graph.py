@@ -67,6 +67,14 @@ class save_on_cpu(saved_tensors_hooks):
     ----------
     pin_memory : bool, without effect
     device_type : str, without effect
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2, requires_grad=True)
+    >>> with save_on_cpu():
+    ...     y = x.exp()
+    >>> y.sum().backward()
     """
 
     def __init__(self, pin_memory=False, device_type="cuda"):
@@ -80,6 +88,15 @@ def disable_saved_tensors_hooks(error_message):
     Parameters
     ----------
     error_message : str, the message of the RuntimeError
+
+    Examples
+    --------
+    >>> with disable_saved_tensors_hooks("not in here"):
+    ...     with saved_tensors_hooks(lambda x: x, lambda x: x):
+    ...         pass
+    Traceback (most recent call last):
+        ...
+    RuntimeError: not in here
     """
     was = forbid_packing(error_message)
     try:
@@ -174,6 +191,14 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     Returns
     -------
     handle, whose remove() takes the hook away
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> a, b = tensorlab.ones(2, requires_grad=True), tensorlab.ones(2, requires_grad=True)
+    >>> handle = register_multi_grad_hook([a, b], lambda grads: print(grads))
+    >>> (a + 2 * b).sum().backward()
+    [tensor([1., 1.]), tensor([2., 2.])]
     """
     if mode not in ("all", "any"):
         raise ValueError(f"register_multi_grad_hook: mode must be 'all' or 'any', not {mode!r}")

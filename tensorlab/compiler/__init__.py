@@ -118,24 +118,58 @@ def compile(
 
 
 def disable(fn=None, recursive=True, *, reason=None):
-    """Return a function that is never recorded: what calls it runs as Python. A decorator, too."""
+    """Return a function that is never recorded: what calls it runs as Python. A decorator, too.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import tensorlab
+    >>> @disable
+    ... def note(x):
+    ...     print("sum:", x.sum().item())
+    ...
+    >>> f = tensorlab.compile(lambda x: note(2 * x), backend="eager")
+    >>> with warnings.catch_warnings(action="ignore"):  # that it runs as Python
+    ...     f(tensorlab.ones(2))
+    sum: 4.0
+    """
     if fn is None:
         return lambda given: disable(given, recursive, reason=reason)
     return keep_out(fn, reason)
 
 
 def reset():
-    """Forget all recordings of all functions."""
+    """Forget all recordings of all functions.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> f = tensorlab.compile(lambda x: x + 1, backend="eager")
+    >>> _ = f(tensorlab.ones(2))
+    >>> reset()  # the next call records again
+    """
     forget()
 
 
 def is_dynamo_compiling():
-    """PyTorch's older name of `is_compiling`."""
+    """PyTorch's older name of `is_compiling`.
+
+    Examples
+    --------
+    >>> is_dynamo_compiling()
+    False
+    """
     return is_compiling()
 
 
 def is_exporting():
-    """Whether a program is being exported: never, here."""
+    """Whether a program is being exported: never, here.
+
+    Examples
+    --------
+    >>> is_exporting()
+    False
+    """
     return False
 
 
@@ -143,9 +177,6 @@ def compile_in_place(module, *, fullgraph, dynamic, backend, mode, options, disa
     """What `Module.compile` does."""
     if not disable:
         compile_module(module, backend, fullgraph, settings_for(mode, options, dynamic))
-
-
-Module._compiler = staticmethod(compile_in_place)
 
 
 def __getattr__(name):

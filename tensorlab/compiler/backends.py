@@ -106,7 +106,13 @@ BACKENDS = {
 
 
 def list_backends(exclude_tags=()):
-    """Return the names of the backends, sorted."""
+    """Return the names of the backends, sorted.
+
+    Examples
+    --------
+    >>> list_backends()
+    ['aot_eager', 'eager', 'inductor', 'tensorlab']
+    """
     return sorted(BACKENDS)
 
 

@@ -33,7 +33,17 @@ STANCES = ("default", "force_eager")
 
 
 class Unsupported(RuntimeError):
-    """A function that was compiled with fullgraph=True can't be one graph."""
+    """A function that was compiled with fullgraph=True can't be one graph.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> f = tensorlab.compile(lambda x: print(x), fullgraph=True, backend="eager")
+    >>> f(tensorlab.ones(2))
+    Traceback (most recent call last):
+        ...
+    tensorlab.compiler.frontend.Unsupported: compile: <lambda> can't be one graph. ...
+    """
 
 
 class Compiled:
@@ -246,7 +256,16 @@ def forget():
 
 
 class set_stance:
-    """Choose what compiled functions do: "default", or "force_eager" for Python. A function, or a context."""
+    """Choose what compiled functions do: "default", or "force_eager" for Python. A function, or a context.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> f = tensorlab.compile(lambda x: x + 1, backend="eager")
+    >>> with set_stance("force_eager"):  # to see a failing line in the debugger
+    ...     f(tensorlab.ones(2))
+    tensor([2., 2.])
+    """
 
     def __init__(self, name="default"):
         if name not in STANCES:

@@ -59,17 +59,38 @@ def __getattr__(name):
 
 
 def is_available():
-    """True: tensors are computed here."""
+    """True: tensors are computed here.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.cpu.is_available()
+    True
+    """
     return True
 
 
 def device_count():
-    """1: all processors together count as one device."""
+    """1: all processors together count as one device.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.cpu.device_count()
+    1
+    """
     return 1
 
 
 def current_device():
-    """Return "cpu"."""
+    """Return "cpu".
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.cpu.current_device()
+    'cpu'
+    """
     return "cpu"
 
 
@@ -85,12 +106,26 @@ class Stream(_streams.Stream):
 
 
 def current_stream(device=None):
-    """Return the stream that calls go to."""
+    """Return the stream that calls go to.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.cpu.current_stream() == tensorlab.cpu.current_stream()
+    True
+    """
     return _streams.current_stream("cpu")
 
 
 class StreamContext:
-    """A block that puts its calls into a stream; None: into the current one."""
+    """A block that puts its calls into a stream; None: into the current one.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> with tensorlab.cpu.StreamContext(None):
+    ...     x = tensorlab.ones(2)
+    """
 
     def __init__(self, stream):
         self.stream = stream
@@ -103,12 +138,25 @@ class StreamContext:
 
 
 def stream(stream):
-    """Return a block that puts its calls into a stream."""
+    """Return a block that puts its calls into a stream.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> with tensorlab.cpu.stream(tensorlab.cpu.Stream()):
+    ...     x = tensorlab.ones(2)
+    """
     return StreamContext(stream)
 
 
 def synchronize(device=None):
-    """Wait until all is computed: it is, when a call returns."""
+    """Wait until all is computed: it is, when a call returns.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.cpu.synchronize()
+    """
 
 
 @functools.cache

@@ -39,17 +39,37 @@ reset_peak_memory_stats = _storage.reset_peak_memory_stats
 
 # ---------------------------------------------------------------- how much
 def memory_allocated(device=None) -> int:
-    """Bytes of the blocks that storages hold now, as they were rounded up."""
+    """Bytes of the blocks that storages hold now, as they were rounded up.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.empty(1_000_000)
+    >>> memory_allocated() >= x.nbytes
+    True
+    """
     return memory_stats()["allocated_bytes"]
 
 
 def max_memory_allocated(device=None):
-    """The most that it was, since the start or since `reset_peak_memory_stats`."""
+    """The most that it was, since the start or since `reset_peak_memory_stats`.
+
+    Examples
+    --------
+    >>> max_memory_allocated() >= memory_allocated()
+    True
+    """
     return memory_stats()["peak_bytes"]
 
 
 def memory_reserved(device=None):
-    """Bytes that the allocator holds: those in use, and those that it keeps for the next who asks."""
+    """Bytes that the allocator holds: those in use, and those that it keeps for the next who asks.
+
+    Examples
+    --------
+    >>> memory_reserved() >= memory_allocated()
+    True
+    """
     return memory_stats()["allocated_bytes"] + memory_stats()["cached_bytes"]
 
 
@@ -212,6 +232,14 @@ def memory_snapshot():
     ------
     RuntimeError
         If none is.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> with MemoryHistory() as history:
+    ...     x = tensorlab.empty(1000)
+    ...     print(len(memory_snapshot()))
+    1
     """
     if not RECORDING:
         raise RuntimeError(
@@ -241,6 +269,13 @@ def set_per_process_memory_fraction(fraction, device=None):
     ------
     ValueError
         For a fraction outside of 0 to 1.
+
+    Examples
+    --------
+    >>> set_per_process_memory_fraction(0.5)
+    >>> get_per_process_memory_fraction()
+    0.5
+    >>> set_per_process_memory_fraction(1.0)
     """
     if (
         isinstance(fraction, bool)
@@ -263,7 +298,13 @@ def set_per_process_memory_fraction(fraction, device=None):
 
 
 def get_per_process_memory_fraction(device=None):
-    """Return the part of the machine's memory that tensors may take; 1.0 where there is no limit."""
+    """Return the part of the machine's memory that tensors may take; 1.0 where there is no limit.
+
+    Examples
+    --------
+    >>> get_per_process_memory_fraction()
+    1.0
+    """
     return LIMIT["fraction"]
 
 

@@ -60,12 +60,26 @@ def is_available():
 
 
 def is_initialized():
-    """False: nothing has been set up."""
+    """False: nothing has been set up.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.cuda.is_initialized()
+    False
+    """
     return False
 
 
 def is_bf16_supported(including_emulation=True):
-    """False: there is no device to support it. On the processor, bfloat16 tensors work."""
+    """False: there is no device to support it. On the processor, bfloat16 tensors work.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.cuda.is_bf16_supported(), tensorlab.ones(2, dtype=tensorlab.bfloat16).sum()
+    (False, tensor(2., dtype=tensorlab.bfloat16))
+    """
     return False
 
 
@@ -86,7 +100,14 @@ def device_count():
 
 
 def get_arch_list():
-    """Return []: kinds of devices that this copy was built for."""
+    """Return []: kinds of devices that this copy was built for.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.cuda.get_arch_list()
+    []
+    """
     return []
 
 
@@ -110,20 +131,45 @@ def manual_seed_all(seed):
 
 
 def seed():
-    """Seed the current device at random: nothing to do."""
+    """Seed the current device at random: nothing to do.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.cuda.seed()
+    """
 
 
 def seed_all():
-    """Seed all devices at random: nothing to do."""
+    """Seed all devices at random: nothing to do.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.cuda.seed_all()
+    """
 
 
 def get_rng_state_all():
-    """Return []: the states of the devices' random numbers."""
+    """Return []: the states of the devices' random numbers.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.cuda.get_rng_state_all()
+    []
+    """
     return []
 
 
 def set_rng_state_all(new_states):
-    """Restore the states of the devices' random numbers: nothing to do."""
+    """Restore the states of the devices' random numbers: nothing to do.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.cuda.set_rng_state_all(tensorlab.cuda.get_rng_state_all())
+    """
 
 
 def empty_cache():
@@ -137,37 +183,86 @@ def empty_cache():
 
 # ------------------------------------------------------------------------------ memory
 def memory_allocated(device=None):
-    """0: bytes of tensors on the device."""
+    """0: bytes of tensors on the device.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.cuda.memory_allocated()
+    0
+    """
     return 0
 
 
 def max_memory_allocated(device=None):
-    """0: the most bytes that tensors on the device have had."""
+    """0: the most bytes that tensors on the device have had.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.cuda.max_memory_allocated()
+    0
+    """
     return 0
 
 
 def memory_reserved(device=None):
-    """0: bytes that the device's allocator holds."""
+    """0: bytes that the device's allocator holds.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.cuda.memory_reserved()
+    0
+    """
     return 0
 
 
 def max_memory_reserved(device=None):
-    """0: the most bytes that the device's allocator has held."""
+    """0: the most bytes that the device's allocator has held.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.cuda.max_memory_reserved()
+    0
+    """
     return 0
 
 
 def memory_stats(device=None):
-    """Return {}: what the device's allocator has done. `tensorlab.memory_stats` knows of the processor's."""
+    """Return {}: what the device's allocator has done. `tensorlab.memory_stats` knows of the processor's.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.cuda.memory_stats()
+    {}
+    """
     return {}
 
 
 def reset_peak_memory_stats(device=None):
-    """Start counting the most bytes again: an error, since there is no device."""
+    """Start counting the most bytes again: an error, since there is no device.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> if tensorlab.cuda.is_available():
+    ...     tensorlab.cuda.reset_peak_memory_stats()
+    """
     raise no_accelerator("cuda.reset_peak_memory_stats")
 
 
 def mem_get_info(device=None):
-    """Bytes free and in all: an error, since there is no device."""
+    """Bytes free and in all: an error, since there is no device.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> if tensorlab.cuda.is_available():
+    ...     free, total = tensorlab.cuda.mem_get_info()
+    """
     raise no_accelerator("cuda.mem_get_info")
 
 
@@ -178,38 +273,92 @@ def init():
 
 
 def current_device():
-    """The number of the device in use: an error, since there is none."""
+    """The number of the device in use: an error, since there is none.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.cuda.current_device()
+    Traceback (most recent call last):
+        ...
+    tensorlab.errors.DeviceError: cuda.current_device: tensorlab computes on the ...
+    """
     raise no_accelerator("cuda.current_device")
 
 
 def set_device(device):
-    """Use a device from now on: an error, since there is none. A negative number means none, and does nothing."""
+    """Use a device from now on: an error, since there is none. A negative number means none, and does nothing.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.cuda.set_device(-1)
+    >>> tensorlab.cuda.set_device(0)
+    Traceback (most recent call last):
+        ...
+    tensorlab.errors.DeviceError: cuda.set_device: tensorlab computes on the processor ...
+    """
     if not (isinstance(device, int) and device < 0):
         raise no_accelerator("cuda.set_device")
 
 
 def synchronize(device=None):
-    """Wait for the device: an error, since there is none. The processor has finished when a call returns."""
+    """Wait for the device: an error, since there is none. The processor has finished when a call returns.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> if tensorlab.cuda.is_available():  # as programs write it, before they read a clock
+    ...     tensorlab.cuda.synchronize()
+    """
     raise no_accelerator("cuda.synchronize")
 
 
 def get_device_name(device=None):
-    """The device's name: an error, since there is none."""
+    """The device's name: an error, since there is none.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> [tensorlab.cuda.get_device_name(i) for i in range(tensorlab.cuda.device_count())]
+    []
+    """
     raise no_accelerator("cuda.get_device_name")
 
 
 def get_device_capability(device=None):
-    """What the device can do: an error, since there is none."""
+    """What the device can do: an error, since there is none.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> if tensorlab.cuda.is_available():
+    ...     major, minor = tensorlab.cuda.get_device_capability()
+    """
     raise no_accelerator("cuda.get_device_capability")
 
 
 def get_device_properties(device=None):
-    """The device's facts: an error, since there is none."""
+    """The device's facts: an error, since there is none.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> [tensorlab.cuda.get_device_properties(i) for i in range(tensorlab.cuda.device_count())]
+    []
+    """
     raise no_accelerator("cuda.get_device_properties")
 
 
 def get_rng_state(device="cuda"):
-    """The state of the device's random numbers: an error, since there is none."""
+    """The state of the device's random numbers: an error, since there is none.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> if tensorlab.cuda.is_available():
+    ...     state = tensorlab.cuda.get_rng_state()
+    """
     raise no_accelerator("cuda.get_rng_state")
 
 

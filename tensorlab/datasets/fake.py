@@ -29,6 +29,13 @@ class FakeData(VisionDataset):
     Notes
     -----
     Each sample has a generator of its own, so the default one doesn't move.
+
+    Examples
+    --------
+    >>> data = FakeData(size=3, image_size=(1, 4, 4), num_classes=2)
+    >>> image, target = data[0]
+    >>> len(data), image.size
+    (3, (4, 4))
     """
 
     def __init__(

@@ -136,6 +136,19 @@ class DatasetFolder(VisionDataset):
     ------
     FileNotFoundError
         If there is no class, or a class has no file.
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> import tempfile
+    >>> load = lambda path: pathlib.Path(path).read_text()
+    >>> with tempfile.TemporaryDirectory() as root:
+    ...     for kind in ("short", "tall"):
+    ...         pathlib.Path(root, kind).mkdir()
+    ...         _ = pathlib.Path(root, kind, "1.txt").write_text(f"a {kind} one")
+    ...     data = DatasetFolder(root, load, extensions=(".txt",))
+    ...     print(data[0], data.classes)
+    ('a short one', 0) ['short', 'tall']
     """
 
     def __init__(
@@ -200,6 +213,21 @@ class ImageFolder(DatasetFolder):
     ------
     FileNotFoundError
         If there is no class, or a class has no image.
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> import tempfile
+    >>> from tensorlab.datasets.transforms.functional import to_pil_image
+    >>> import tensorlab
+    >>> with tempfile.TemporaryDirectory() as root:
+    ...     for kind in ("cat", "dog"):
+    ...         folder = pathlib.Path(root, kind)
+    ...         folder.mkdir()
+    ...         to_pil_image(tensorlab.rand(3, 8, 8)).save(folder / "1.png")
+    ...     data = ImageFolder(root)
+    ...     print(len(data), data.class_to_idx, data[1][1])
+    2 {'cat': 0, 'dog': 1} 1
     """
 
     def __init__(

@@ -33,6 +33,17 @@ def check_integrity(fpath, md5=None):
     ----------
     fpath : path
     md5 : str, a checksum: the hexadecimal digits of an MD5, or "sha256:" and those of a SHA-256
+
+    Examples
+    --------
+    >>> import hashlib
+    >>> import pathlib
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "file")
+    ...     _ = path.write_bytes(b"abc")
+    ...     print(check_integrity(path, hashlib.md5(b"abc").hexdigest()), check_integrity(path, "0"))
+    True False
     """
     if not os.path.isfile(fpath):
         return False

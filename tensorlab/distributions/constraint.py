@@ -42,7 +42,14 @@ class Constraint:
 
 
 class _Dependent(Constraint):
-    """A set that depends on other values, so that nothing can be checked without them."""
+    """A set that depends on other values, so that nothing can be checked without them.
+
+    Examples
+    --------
+    >>> from tensorlab.distributions import constraints
+    >>> constraints.is_dependent(constraints.dependent)
+    True
+    """
 
     def __init__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
         self._is_discrete = is_discrete
@@ -76,12 +83,27 @@ class _Dependent(Constraint):
 
 
 def is_dependent(constraint):
-    """Whether a constraint depends on other values."""
+    """Whether a constraint depends on other values.
+
+    Examples
+    --------
+    >>> from tensorlab.distributions import Uniform, constraints
+    >>> is_dependent(constraints.positive), is_dependent(Uniform.support)
+    (False, True)
+    """
     return isinstance(constraint, _Dependent)
 
 
 class _DependentProperty(property, _Dependent):
-    """A constraint of an instance by a property, and a dependent constraint of its class."""
+    """A constraint of an instance by a property, and a dependent constraint of its class.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.distributions import Uniform
+    >>> Uniform(0.0, 2.0).support.check(tensorlab.tensor([1.0, 3.0]))
+    tensor([ True, False])
+    """
 
     def __init__(self, fn=None, *, is_discrete=NotImplemented, event_dim=NotImplemented):
         super().__init__(fn)
@@ -93,7 +115,16 @@ class _DependentProperty(property, _Dependent):
 
 
 class _IndependentConstraint(Constraint):
-    """A constraint that takes the last `reinterpreted_batch_ndims` batch dimensions as events."""
+    """A constraint that takes the last `reinterpreted_batch_ndims` batch dimensions as events.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.distributions import constraints
+    >>> rows = constraints.independent(constraints.positive, 1)
+    >>> rows.check(tensorlab.tensor([[1.0, 2.0], [1.0, -2.0]]))
+    tensor([ True, False])
+    """
 
     def __init__(self, base_constraint, reinterpreted_batch_ndims):
         if not isinstance(base_constraint, Constraint):
@@ -140,6 +171,14 @@ class MixtureSameFamilyConstraint(Constraint):
     Parameters
     ----------
     base_constraint : Constraint, the support of the components
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.distributions import constraints
+    >>> components = MixtureSameFamilyConstraint(constraints.positive)
+    >>> components.check(tensorlab.tensor([1.0, -1.0]))
+    tensor([ True, False])
     """
 
     def __init__(self, base_constraint):
@@ -179,6 +218,14 @@ class _Cat(Constraint):
     cseq : sequence of Constraint
     dim : int, the dimension
     lengths : sequence of int, how long each part is; 1 each by default
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.distributions import constraints
+    >>> both = constraints.cat([constraints.positive, constraints.real], lengths=[1, 2])
+    >>> both.check(tensorlab.tensor([-1.0, -1.0, 1.0]))
+    tensor([False,  True,  True])
     """
 
     def __init__(self, cseq, dim=0, lengths=None):
@@ -209,7 +256,16 @@ class _Cat(Constraint):
 
 
 class _Stack(Constraint):
-    """Values whose slices along a dimension lie in a set each."""
+    """Values whose slices along a dimension lie in a set each.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.distributions import constraints
+    >>> both = constraints.stack([constraints.positive, constraints.real])
+    >>> both.check(tensorlab.tensor([-1.0, -1.0]))
+    tensor([False,  True])
+    """
 
     def __init__(self, cseq, dim=0):
         self.cseq = list(cseq)

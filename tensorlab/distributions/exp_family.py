@@ -13,6 +13,12 @@ class ExponentialFamily(Distribution):
     expected value of k). Its entropy is then F(eta) - <eta, grad F(eta)> - E[k], where autograd
     takes the gradient of F. Source: Nielsen and Nock, Entropies and cross-entropies of
     exponential families, ICIP 2010.
+
+    Examples
+    --------
+    >>> from tensorlab.distributions import Normal
+    >>> issubclass(Normal, ExponentialFamily)
+    True
     """
 
     @property

@@ -13,7 +13,15 @@ class _Boolean(Constraint):
 
 
 class _IntegerInterval(Constraint):
-    """The integers from `lower_bound` to `upper_bound`, both included."""
+    """The integers from `lower_bound` to `upper_bound`, both included.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.distributions import constraints
+    >>> constraints.integer_interval(0, 3).check(tensorlab.tensor([0.0, 1.5, 3.0]))
+    tensor([ True, False,  True])
+    """
 
     is_discrete = True
     _bounds = ("lower_bound", "upper_bound")
@@ -60,7 +68,15 @@ class _Real(Constraint):
 
 
 class _GreaterThan(Constraint):
-    """The numbers above `lower_bound`."""
+    """The numbers above `lower_bound`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.distributions import constraints
+    >>> constraints.greater_than(1).check(tensorlab.tensor([1.0, 2.0]))
+    tensor([False,  True])
+    """
 
     _bounds = ("lower_bound",)
 
@@ -72,7 +88,15 @@ class _GreaterThan(Constraint):
 
 
 class _GreaterThanEq(Constraint):
-    """The numbers from `lower_bound` on, included."""
+    """The numbers from `lower_bound` on, included.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.distributions import constraints
+    >>> constraints.greater_than_eq(1).check(tensorlab.tensor([0.0, 1.0]))
+    tensor([False,  True])
+    """
 
     _bounds = ("lower_bound",)
 
@@ -84,7 +108,15 @@ class _GreaterThanEq(Constraint):
 
 
 class _LessThan(Constraint):
-    """The numbers below `upper_bound`."""
+    """The numbers below `upper_bound`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.distributions import constraints
+    >>> constraints.less_than(1).check(tensorlab.tensor([0.0, 1.0]))
+    tensor([ True, False])
+    """
 
     _bounds = ("upper_bound",)
 
@@ -96,7 +128,15 @@ class _LessThan(Constraint):
 
 
 class _Interval(Constraint):
-    """The numbers from `lower_bound` to `upper_bound`, both included."""
+    """The numbers from `lower_bound` to `upper_bound`, both included.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.distributions import constraints
+    >>> constraints.interval(0, 1).check(tensorlab.tensor([0.0, 1.0, 1.5]))
+    tensor([ True,  True, False])
+    """
 
     _bounds = ("lower_bound", "upper_bound")
 
@@ -108,7 +148,15 @@ class _Interval(Constraint):
 
 
 class _HalfOpenInterval(Constraint):
-    """The numbers from `lower_bound`, included, to `upper_bound`, not included."""
+    """The numbers from `lower_bound`, included, to `upper_bound`, not included.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.distributions import constraints
+    >>> constraints.half_open_interval(0, 1).check(tensorlab.tensor([0.0, 0.5, 1.0]))
+    tensor([ True,  True, False])
+    """
 
     _bounds = ("lower_bound", "upper_bound")
 

@@ -17,7 +17,16 @@ from tensorlab.ops.pointwise.hyperbolic import atanh
 
 
 class ExpTransform(Transform):
-    """y = exp(x)."""
+    """y = exp(x).
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([0.0, 1.0])
+    >>> y = ExpTransform()(x)
+    >>> y, ExpTransform().log_abs_det_jacobian(x, y)
+    (tensor([1.0000, 2.7183]), tensor([0., 1.]))
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -47,6 +56,12 @@ class PowerTransform(Transform):
     ----------
     exponent : number or tensor, not 0
     cache_size : 0 or 1
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> PowerTransform(tensorlab.tensor(2.0))(tensorlab.tensor([1.0, 3.0]))
+    tensor([1., 9.])
     """
 
     domain = constraints.positive
@@ -91,7 +106,14 @@ class PowerTransform(Transform):
 
 
 class SigmoidTransform(Transform):
-    """y = 1 / (1 + exp(-x))."""
+    """y = 1 / (1 + exp(-x)).
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> SigmoidTransform().inv(tensorlab.tensor([0.5, 0.9]))
+    tensor([0.0000, 2.1972])
+    """
 
     domain = constraints.real
     codomain = constraints.unit_interval
@@ -118,7 +140,14 @@ class SigmoidTransform(Transform):
 
 
 class SoftplusTransform(Transform):
-    """y = log(1 + exp(x)), which is x for large x."""
+    """y = log(1 + exp(x)), which is x for large x.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> SoftplusTransform()(tensorlab.tensor([-5.0, 0.0, 5.0]))
+    tensor([0.0067, 0.6931, 5.0067])
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -142,7 +171,14 @@ class SoftplusTransform(Transform):
 
 
 class TanhTransform(Transform):
-    """y = tanh(x). The ends -1 and 1 have no finite inverse: a cache keeps the x that they came from."""
+    """y = tanh(x). The ends -1 and 1 have no finite inverse: a cache keeps the x that they came from.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> TanhTransform()(tensorlab.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7616])
+    """
 
     domain = constraints.real
     codomain = constraints.interval(-1.0, 1.0)
@@ -167,7 +203,14 @@ class TanhTransform(Transform):
 
 
 class AbsTransform(Transform):
-    """y = abs(x), whose inverse gives the positive x."""
+    """y = abs(x), whose inverse gives the positive x.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> AbsTransform()(tensorlab.tensor([-2.0, 3.0]))
+    tensor([2., 3.])
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -193,6 +236,14 @@ class AffineTransform(Transform):
     loc, scale : numbers or tensors
     event_dim : int, of the dimensions of an event: 0 for numbers, 1 for vectors, 2 for matrices
     cache_size : 0 or 1
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> standard = AffineTransform(loc=10.0, scale=2.0)
+    >>> x = standard(tensorlab.tensor([0.0, 1.0]))
+    >>> x, standard.inv(x)
+    (tensor([10., 12.]), tensor([0., 1.]))
     """
 
     bijective = True
@@ -274,6 +325,13 @@ class CumulativeDistributionTransform(Transform):
     ----------
     distribution : Distribution with cdf and icdf
     cache_size : 0 or 1
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.distributions import Normal
+    >>> CumulativeDistributionTransform(Normal(0.0, 1.0))(tensorlab.tensor([0.0, 1.96]))
+    tensor([0.5000, 0.9750])
     """
 
     bijective = True

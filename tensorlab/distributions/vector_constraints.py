@@ -29,7 +29,15 @@ class _Simplex(Constraint):
 
 
 class _Multinomial(Constraint):
-    """Vectors of counts that add up to at most `upper_bound`."""
+    """Vectors of counts that add up to at most `upper_bound`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.distributions import constraints
+    >>> constraints.multinomial(3).check(tensorlab.tensor([[1.0, 2.0], [2.0, 2.0]]))
+    tensor([ True, False])
+    """
 
     is_discrete = True
     event_dim = 1

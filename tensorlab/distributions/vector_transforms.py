@@ -27,6 +27,14 @@ class CorrCholeskyTransform(Transform):
     The numbers become partial correlations, by tanh; row by row they break off parts of what is
     left of the squared length 1. Source: Lewandowski, Kurowicka and Joe, Generating random
     correlation matrices, 2009.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> L = CorrCholeskyTransform()(tensorlab.tensor([0.5]))
+    >>> L @ L.T
+    tensor([[1.0000, 0.4621],
+            [0.4621, 1.0000]])
     """
 
     domain = constraints.real_vector
@@ -73,7 +81,14 @@ def _check_square(shape):
 
 
 class SoftmaxTransform(Transform):
-    """Vectors as points of the simplex, by exp and division by the sum; the inverse is the logarithm."""
+    """Vectors as points of the simplex, by exp and division by the sum; the inverse is the logarithm.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> SoftmaxTransform()(tensorlab.tensor([0.0, 0.0, 0.0, 0.0]))
+    tensor([0.2500, 0.2500, 0.2500, 0.2500])
+    """
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -103,6 +118,13 @@ class StickBreakingTransform(Transform):
     """Vectors of n numbers as points of the simplex in n + 1 dimensions: each breaks a part off what is left.
 
     Source: the Stan reference manual, section on the unit simplex.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> y = StickBreakingTransform()(tensorlab.zeros(2))
+    >>> y, y.sum()
+    (tensor([0.3333, 0.3333, 0.3333]), tensor(1.0000))
     """
 
     domain = constraints.real_vector
@@ -143,7 +165,15 @@ class StickBreakingTransform(Transform):
 
 
 class LowerCholeskyTransform(Transform):
-    """Square matrices as lower triangular ones with a positive diagonal, by exp on the diagonal."""
+    """Square matrices as lower triangular ones with a positive diagonal, by exp on the diagonal.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> LowerCholeskyTransform()(tensorlab.tensor([[0.0, 7.0], [3.0, 0.0]]))
+    tensor([[1., 0.],
+            [3., 1.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
@@ -162,7 +192,15 @@ class LowerCholeskyTransform(Transform):
 
 
 class PositiveDefiniteTransform(Transform):
-    """Square matrices as positive definite ones, by their Cholesky factors."""
+    """Square matrices as positive definite ones, by their Cholesky factors.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> PositiveDefiniteTransform()(tensorlab.tensor([[0.0, 7.0], [3.0, 0.0]]))
+    tensor([[ 1.,  3.],
+            [ 3., 10.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite
@@ -190,6 +228,14 @@ class CatTransform(Transform):
     dim : int, the dimension
     lengths : sequence of int, how long each part is; 1 each by default
     cache_size : 0 or 1
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.distributions import AbsTransform, ExpTransform
+    >>> both = CatTransform([ExpTransform(), AbsTransform()], lengths=[1, 2])
+    >>> both(tensorlab.tensor([0.0, -1.0, -2.0]))
+    tensor([1., 1., 2.])
     """
 
     def __init__(self, tseq, dim=0, lengths=None, cache_size=0):
@@ -266,6 +312,15 @@ class StackTransform(Transform):
     tseq : sequence of Transform
     dim : int, the dimension
     cache_size : 0 or 1
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.distributions import AbsTransform, ExpTransform
+    >>> both = StackTransform([ExpTransform(), AbsTransform()])
+    >>> both(tensorlab.tensor([[0.0, 0.0], [-1.0, -2.0]]))
+    tensor([[1., 1.],
+            [1., 2.]])
     """
 
     def __init__(self, tseq, dim=0, cache_size=0):

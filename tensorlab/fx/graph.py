@@ -70,6 +70,17 @@ class Graph:
     owning_module : GraphModule, the module whose parameters and submodules the nodes name
     tracer_cls : class of the tracer that made the graph
     tracer_extras : dict, what that tracer wants to keep with it
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import fx
+    >>> graph = Graph()
+    >>> x = graph.placeholder("x")
+    >>> y = graph.call_function(tensorlab.relu, (x,))
+    >>> _ = graph.output(y)
+    >>> fx.GraphModule(tensorlab.nn.Module(), graph)(tensorlab.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
     """
 
     def __init__(self, owning_module=None, tracer_cls=None, tracer_extras=None):

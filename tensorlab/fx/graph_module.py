@@ -114,6 +114,19 @@ class GraphModule(Module):
     graph : Graph
     code : str, the generated source
     meta : dict, for what passes note about the whole
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import fx
+    >>> module = fx.symbolic_trace(lambda x: x.relu() + 1)
+    >>> print(module.code.strip())
+    def forward(self, x):
+        relu = x.relu();  x = None
+        add = relu + 1;  relu = None
+        return add
+    >>> module(tensorlab.tensor([-1.0, 2.0]))
+    tensor([1., 3.])
     """
 
     def __new__(cls, *args, **kwargs):

@@ -64,7 +64,17 @@ def map_aggregate(a, fn):
 
 
 def map_arg(a, fn):
-    """Apply a function to every node in nested tuples, lists, dicts and slices, and leave the rest as it is."""
+    """Apply a function to every node in nested tuples, lists, dicts and slices, and leave the rest as it is.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import fx
+    >>> graph = fx.symbolic_trace(lambda x, y: x + y).graph
+    >>> add = next(node for node in graph.nodes if node.op == "call_function")
+    >>> map_arg(add.args, lambda node: node.name)
+    ('x', 'y')
+    """
     if not callable(fn):
         raise AssertionError(f"map_arg(a, fn): fn must be a function, and is {fn!r}")
     return map_aggregate(a, lambda value: fn(value) if isinstance(value, Node) else value)
@@ -153,6 +163,13 @@ class Node:
     type : the type of the value as it was annotated, or None
     meta : dict, what passes note down: `val` and `tensor_meta` of the value, `stack_trace` of
         the call
+
+    Examples
+    --------
+    >>> from tensorlab import fx
+    >>> graph = fx.symbolic_trace(lambda x: x.relu() + 1).graph
+    >>> [(node.op, node.name) for node in graph.nodes]
+    [('placeholder', 'x'), ('call_method', 'relu'), ('call_function', 'add'), ('output', 'output')]
     """
 
     def __init__(self, graph, name, op, target, args, kwargs, return_type=None):

@@ -43,7 +43,16 @@ _PACKAGE_FOLDER = str(Path(__file__).resolve().parent.parent)
 
 
 class TraceError(ValueError):
-    """A program asked a proxy for its value, which is not there while the program is traced."""
+    """A program asked a proxy for its value, which is not there while the program is traced.
+
+    Examples
+    --------
+    >>> from tensorlab import fx
+    >>> fx.symbolic_trace(lambda x: 1 if x.sum() > 0 else 2)
+    Traceback (most recent call last):
+        ...
+    tensorlab.fx.proxy.TraceError: symbolically traced variables cannot be used as ...
+    """
 
 
 # ---------------------------------------------------------------- where in the program we are
@@ -255,6 +264,16 @@ class Proxy:
     ----------
     node : Node
     tracer : TracerBase, which makes the nodes; one that adds to the node's graph unless given
+
+    Examples
+    --------
+    >>> from tensorlab import fx
+    >>> def f(x):
+    ...     print(type(x).__name__)
+    ...     return x + 1
+    ...
+    >>> _ = fx.symbolic_trace(f)
+    Proxy
     """
 
     def __init__(self, node, tracer=None):

@@ -143,6 +143,15 @@ class Hooked:
 
         What it returns, a tuple of as many, takes the place of `grad_output`.
         Returns a handle whose `remove()` takes the hook out.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> from tensorlab import nn
+        >>> net = nn.Linear(2, 1)
+        >>> handle = net.register_full_backward_pre_hook(lambda net, grads: print(grads))
+        >>> net(tensorlab.ones(1, 2, requires_grad=True)).sum().backward()
+        (tensor([[1.]]),)
         """
         return add_hook(self.__dict__, "_backward_pre_hooks", hook, prepend)
 
@@ -176,6 +185,15 @@ class Hooked:
 
         Deprecated: for a module of several ops, `grad_input` is that of the last; `register_full_backward_hook`
         gives the module's.  Raises RuntimeError if the module has hooks of that kind.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> from tensorlab import nn
+        >>> net = nn.ReLU()
+        >>> _ = net.register_backward_hook(lambda net, grads, grads_of_result: print(grads))
+        >>> net(2 * tensorlab.ones(2, requires_grad=True)).sum().backward()
+        (tensor([1., 1.]),)
         """
         self._set_backward_kind(False)
         return add_hook(self.__dict__, "_backward_hooks", hook)

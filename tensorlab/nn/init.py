@@ -475,7 +475,17 @@ def _older_name(function):
         return function(*args, **kwargs)
 
     older.__name__ = older.__qualname__ = old
-    older.__doc__ = f"Deprecated name of `{new}`."
+    sizes = "3, 3, 3" if old == "dirac" else "3, 3"
+    more = {"constant": ", 0.5", "sparse": ", 0.1"}.get(old, "")
+    older.__doc__ = f"""Deprecated name of `{new}`.
+
+Examples
+--------
+>>> import tensorlab
+>>> weight = tensorlab.empty({sizes})
+>>> tensorlab.nn.init.{new}(weight{more}) is weight
+True
+"""
     return older
 
 

@@ -17,6 +17,7 @@ What `state_dict` and `load_state_dict` do is in state.py, what hooks do in hook
 backward_hooks.py; modules that find out their sizes by themselves are in lazy.py.
 """
 
+import importlib
 from collections import OrderedDict
 from collections.abc import MutableMapping
 
@@ -98,8 +99,6 @@ class Module(Hooked, Stateful):
 
     training: bool
     dump_patches = False
-    # function of (module, ...); tensorlab.compiler, which lies above, gives it
-    _compiler: staticmethod | None = None
     _version = 1  # of the layout of the state dict, for subclasses that change theirs
 
     def __init__(self):
@@ -144,8 +143,18 @@ class Module(Hooked, Stateful):
         """Make calls of this module compiled ones: `tensorlab.compile` with these arguments, in place.
 
         A copy of the module, and what is pickled of it, is not compiled.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> from tensorlab import nn
+        >>> net = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+        >>> net.compile(backend="eager")  # calls as before, from now on through the compiler
+        >>> net(tensorlab.ones(1, 4)).shape
+        tensorlab.Size([1, 4])
         """
-        Module._compiler(
+        compiler = importlib.import_module("tensorlab.compiler")  # it lies above: on demand
+        compiler.compile_in_place(
             self,
             fullgraph=fullgraph,
             dynamic=dynamic,
@@ -540,7 +549,15 @@ class Module(Hooked, Stateful):
         return self.get_submodule(owner)._get_registered(name, "_parameter_names", "a Parameter")
 
     def get_buffer(self, target):
-        """Return the buffer of a dotted name; raises as `get_submodule` does."""
+        """Return the buffer of a dotted name; raises as `get_submodule` does.
+
+        Examples
+        --------
+        >>> from tensorlab import nn
+        >>> net = nn.Sequential(nn.BatchNorm1d(2))
+        >>> net.get_buffer("0.running_mean")
+        tensor([0., 0.])
+        """
         owner, _, name = target.rpartition(".")
         return self.get_submodule(owner)._get_registered(name, "_buffer_names", "a buffer")
 
@@ -597,6 +614,12 @@ class Module(Hooked, Stateful):
         """Move parameters, gradients and buffers into shared memory, in place; return self.
 
         Processes that are forked from now on, or that the module is sent to, train these very numbers.
+
+        Examples
+        --------
+        >>> from tensorlab import nn
+        >>> nn.Linear(2, 2).share_memory().weight.is_shared()
+        True
         """
         for tensor in (*self.parameters(), *self.buffers()):
             tensor.share_memory_()
@@ -756,21 +779,52 @@ class Module(Hooked, Stateful):
         return self._apply(lambda tensor: tensor.half() if tensor.is_floating_point() else tensor)
 
     def bfloat16(self):
-        """Convert floating parameters and buffers to bfloat16."""
+        """Convert floating parameters and buffers to bfloat16.
+
+        Examples
+        --------
+        >>> from tensorlab import nn
+        >>> nn.Linear(2, 2).bfloat16().weight.dtype
+        tensorlab.bfloat16
+        """
         return self._apply(
             lambda tensor: tensor.bfloat16() if tensor.is_floating_point() else tensor
         )
 
     def type(self, dst_type):
-        """Convert all parameters and buffers to a dtype, integers too."""
+        """Convert all parameters and buffers to a dtype, integers too.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> from tensorlab import nn
+        >>> nn.Linear(2, 2).type(tensorlab.float64).weight.dtype
+        tensorlab.float64
+        """
         return self._apply(lambda tensor: tensor.type(dst_type))
 
     def cpu(self):
-        """Move parameters and buffers to the processor's memory, where they are already unless on "meta"."""
+        """Move parameters and buffers to the processor's memory, where they are already unless on "meta".
+
+        Examples
+        --------
+        >>> from tensorlab import nn
+        >>> net = nn.Linear(2, 2)
+        >>> net.cpu() is net
+        True
+        """
         return self._apply(lambda tensor: tensor.cpu())
 
     def cuda(self, device=None):
-        """Raise DeviceError: there is no such device."""
+        """Raise DeviceError: there is no such device.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> from tensorlab import nn
+        >>> net = nn.Linear(2, 2)
+        >>> net = net.cuda() if tensorlab.cuda.is_available() else net
+        """
         check_device("cuda", f"{type(self).__name__}.cuda")
 
     # ------------------------------------------------------------ text

@@ -118,13 +118,44 @@ class Stateful:
             destination[prefix + EXTRA_STATE] = self.get_extra_state()
 
     def get_extra_state(self):
-        """Return what else is to be saved, anything; a subclass defines it, and `set_extra_state`."""
+        """Return what else is to be saved, anything; a subclass defines it, and `set_extra_state`.
+
+        Examples
+        --------
+        >>> from tensorlab import nn
+        >>> class Counting(nn.Module):
+        ...     calls = 0
+        ...     def get_extra_state(self):
+        ...         return self.calls
+        ...     def set_extra_state(self, state):
+        ...         self.calls = state
+        ...
+        >>> Counting().state_dict()
+        OrderedDict([('_extra_state', 0)])
+        """
         raise RuntimeError(
             f"{type(self).__name__}: reached a code path of get_extra_state that should be defined by the subclass"
         )
 
     def set_extra_state(self, state):
-        """Take what `get_extra_state` returned out of a state dict."""
+        """Take what `get_extra_state` returned out of a state dict.
+
+        Examples
+        --------
+        >>> from tensorlab import nn
+        >>> class Counting(nn.Module):
+        ...     calls = 0
+        ...     def get_extra_state(self):
+        ...         return self.calls
+        ...     def set_extra_state(self, state):
+        ...         self.calls = state
+        ...
+        >>> net = Counting()
+        >>> net.load_state_dict({"_extra_state": 7})
+        <All keys matched successfully>
+        >>> net.calls
+        7
+        """
         raise RuntimeError(
             f"{type(self).__name__}: reached a code path of set_extra_state that should be defined by the subclass"
         )
@@ -246,13 +277,34 @@ class Stateful:
 
     # ------------------------------------------------------------ hooks
     def register_state_dict_pre_hook(self, hook):
-        """Call `hook(module, prefix, keep_vars)` before `state_dict` collects; return a handle."""
+        """Call `hook(module, prefix, keep_vars)` before `state_dict` collects; return a handle.
+
+        Examples
+        --------
+        >>> from tensorlab import nn
+        >>> net = nn.Linear(2, 1)
+        >>> _ = net.register_state_dict_pre_hook(lambda net, prefix, keep_vars: print("saving"))
+        >>> list(net.state_dict())
+        saving
+        ['weight', 'bias']
+        """
         return add_hook(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook):
         """Call `hook(module, state_dict, prefix, local_metadata)` after it collected; return a handle.
 
         The hook changes the dict in place and returns None.
+
+        Examples
+        --------
+        >>> from tensorlab import nn
+        >>> net = nn.Linear(2, 1)
+        >>> def halve(net, state_dict, prefix, metadata):
+        ...     state_dict["weight"] = state_dict["weight"].half()
+        ...
+        >>> handle = net.register_state_dict_post_hook(halve)
+        >>> net.state_dict()["weight"].dtype
+        tensorlab.float16
         """
         return add_hook(self._state_dict_hooks, (hook, False))
 
@@ -263,6 +315,17 @@ class Stateful:
     def register_load_state_dict_pre_hook(self, hook):
         """Call `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
         error_msgs)` before a state dict is loaded; it may change the dict.  Returns a handle.
+
+        Examples
+        --------
+        >>> from tensorlab import nn
+        >>> net = nn.Linear(2, 1)
+        >>> def rename(net, state_dict, prefix, *others):  # what an older program saved
+        ...     state_dict[prefix + "weight"] = state_dict.pop(prefix + "kernel")
+        ...
+        >>> handle = net.register_load_state_dict_pre_hook(rename)
+        >>> net.load_state_dict({"kernel": net.weight, "bias": net.bias})
+        <All keys matched successfully>
         """
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
@@ -271,7 +334,17 @@ class Stateful:
         return add_hook(self._load_state_dict_pre_hooks, (hook, with_module))
 
     def register_load_state_dict_post_hook(self, hook):
-        """Call `hook(module, incompatible_keys)` after loading; it may take names off. Returns a handle."""
+        """Call `hook(module, incompatible_keys)` after loading; it may take names off. Returns a handle.
+
+        Examples
+        --------
+        >>> from tensorlab import nn
+        >>> net = nn.Linear(2, 1)
+        >>> forgive = lambda net, keys: keys.missing_keys.clear()
+        >>> handle = net.register_load_state_dict_post_hook(forgive)
+        >>> net.load_state_dict({"weight": net.weight})
+        <All keys matched successfully>
+        """
         return add_hook(self._load_state_dict_post_hooks, hook)
 
 

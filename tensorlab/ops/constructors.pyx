@@ -126,12 +126,29 @@ class TypedTensor(type):
 
 
 def new(TensorBase self not None, *args, data=None, device=None):
-    """What `Tensor(...)` makes, of the dtype of `self`; prefer `new_empty` and `new_tensor`."""
+    """What `Tensor(...)` makes, of the dtype of `self`; prefer `new_empty` and `new_tensor`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([1.5, 2.5], dtype=tensorlab.float64)
+    >>> x.new([1, 2])
+    tensor([1., 2.], dtype=tensorlab.float64)
+    >>> x.new(2, 3).shape
+    tensorlab.Size([2, 3])
+    """
     return new_of_dtype(args, data, device_beside(self, device), self.dtype_, False, "new")
 
 
 def new_tensor(TensorBase self not None, data, *, dtype=None, device=None,
                bint requires_grad=False, pin_memory=False):
-    """A tensor with a copy of the values of `data`, of the dtype of `self`."""
+    """A tensor with a copy of the values of `data`, of the dtype of `self`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.ones(2, dtype=tensorlab.float64).new_tensor([1, 2])
+    tensor([1., 2.], dtype=tensorlab.float64)
+    """
     return make_tensor(data, dtype=dtype_beside(self, dtype),
                        device=device_beside(self, device), requires_grad=requires_grad)

@@ -118,7 +118,15 @@ def contiguous(TensorBase input not None, memory_format=contiguous_format):
 
 
 def is_contiguous(TensorBase input not None, memory_format=contiguous_format):
-    """True if the elements lie in row-major order (or in `memory_format`) without gaps."""
+    """True if the elements lie in row-major order (or in `memory_format`) without gaps.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.zeros(2, 3)
+    >>> x.is_contiguous(), x.t().is_contiguous()
+    (True, False)
+    """
     cdef ssize[MAX_NDIM] strides
     cdef int i
     if memory_format == "contiguous":
@@ -280,57 +288,134 @@ def to_double(TensorBase self not None, memory_format=None):
 
 
 def to_cfloat(TensorBase self not None, memory_format=None):
-    """The tensor as complex64."""
+    """The tensor as complex64.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([1.0, 2.0]).cfloat()
+    tensor([1.+0.j, 2.+0.j])
+    """
     return run_to(self, COMPLEX64, False, memory_format, place_of(self))
 
 
 def to_chalf(TensorBase self not None, memory_format=None):
-    """The tensor as complex32."""
+    """The tensor as complex32.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([1.0]).chalf().dtype
+    tensorlab.complex32
+    """
     return run_to(self, COMPLEX32, False, memory_format, place_of(self))
 
 
 def to_cdouble(TensorBase self not None, memory_format=None):
-    """The tensor as complex128."""
+    """The tensor as complex128.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([1.0]).cdouble().dtype
+    tensorlab.complex128
+    """
     return run_to(self, COMPLEX128, False, memory_format, place_of(self))
 
 
 def to_half(TensorBase self not None, memory_format=None):
-    """The tensor as float16."""
+    """The tensor as float16.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([1.0, 1e6]).half()
+    tensor([1., inf], dtype=tensorlab.float16)
+    """
     return run_to(self, FLOAT16, False, memory_format, place_of(self))
 
 
 def to_bfloat16(TensorBase self not None, memory_format=None):
-    """The tensor as bfloat16."""
+    """The tensor as bfloat16.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([1.0, 1.001, 1e6]).bfloat16()
+    tensor([1.0000e+00, 1.0000e+00, 9.9942e+05], dtype=tensorlab.bfloat16)
+    """
     return run_to(self, BFLOAT16, False, memory_format, place_of(self))
 
 
 def to_long(TensorBase self not None, memory_format=None):
-    """The tensor as int64; fractions are cut off."""
+    """The tensor as int64; fractions are cut off.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([1.9, -1.9]).long()
+    tensor([ 1, -1])
+    """
     return run_to(self, INT64, False, memory_format, place_of(self))
 
 
 def to_int(TensorBase self not None, memory_format=None):
-    """The tensor as int32; fractions are cut off."""
+    """The tensor as int32; fractions are cut off.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([1.9, -1.9]).int()
+    tensor([ 1, -1], dtype=tensorlab.int32)
+    """
     return run_to(self, INT32, False, memory_format, place_of(self))
 
 
 def to_short(TensorBase self not None, memory_format=None):
-    """The tensor as int16; fractions are cut off."""
+    """The tensor as int16; fractions are cut off.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([1.9, -1.9]).short()
+    tensor([ 1, -1], dtype=tensorlab.int16)
+    """
     return run_to(self, INT16, False, memory_format, place_of(self))
 
 
 def to_char(TensorBase self not None, memory_format=None):
-    """The tensor as int8; fractions are cut off."""
+    """The tensor as int8; fractions are cut off.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([1.9, -1.9]).char()
+    tensor([ 1, -1], dtype=tensorlab.int8)
+    """
     return run_to(self, INT8, False, memory_format, place_of(self))
 
 
 def to_byte(TensorBase self not None, memory_format=None):
-    """The tensor as uint8; fractions are cut off."""
+    """The tensor as uint8; fractions are cut off.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([1.9, 255.0]).byte()
+    tensor([  1, 255], dtype=tensorlab.uint8)
+    """
     return run_to(self, UINT8, False, memory_format, place_of(self))
 
 
 def to_bool(TensorBase self not None, memory_format=None):
-    """The tensor as bool: True where it is not 0."""
+    """The tensor as bool: True where it is not 0.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([0.0, 0.5, -1.0]).bool()
+    tensor([False,  True,  True])
+    """
     return run_to(self, BOOL, False, memory_format, place_of(self))
 
 
@@ -358,6 +443,15 @@ def get_type(TensorBase self not None, dtype=None, non_blocking=False):
         If it is no type of a tensor.
     DeviceError
         If it is a type of tensors on an accelerator.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([1.5, 2.5])
+    >>> x.type()
+    'tensorlab.FloatTensor'
+    >>> x.type(tensorlab.int64), x.type("tensorlab.LongTensor").dtype
+    (tensor([1, 2]), tensorlab.int64)
     """
     cdef str name
     if dtype is None:
@@ -417,7 +511,14 @@ def cpu(TensorBase self not None, memory_format=None):
 
 
 def get_device(TensorBase self not None):
-    """The place where the elements are: device("cpu"), or device("meta") if there are none."""
+    """The place where the elements are: device("cpu"), or device("meta") if there are none.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.zeros(2).device, tensorlab.zeros(2, device="meta").device
+    (device(type='cpu'), device(type='meta'))
+    """
     cdef int code = place_of(self)
     return CPU if code == ON_CPU else META if code == ON_META else device_of_code(code)
 
@@ -516,6 +617,16 @@ def copy_(TensorBase self not None, other, bint non_blocking=False):
         If the shape of `other` cannot be broadcast to that of `self`.
     MemoryLayoutError
         If the two share part of their memory, or `self` shows some element twice.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.zeros(2, 2)
+    >>> x.copy_(tensorlab.tensor([1, 2]))
+    tensor([[1., 2.],
+            [1., 2.]])
+    >>> x.dtype
+    tensorlab.float32
     """
     if not isinstance(other, TensorBase):
         if as_number(other) is None:

@@ -215,7 +215,14 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None,
 def scalar_tensor(s, *, dtype=None, layout=None, device=None, bint requires_grad=False,
                   pin_memory=False):
     """A 0-d tensor with the value of a number, of the default floating type unless `dtype` is
-    given."""
+    given.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.scalar_tensor(3)
+    tensor(3.)
+    """
     cdef object value = read_number(s, "s", "scalar_tensor", False)
     check_layout(layout, "scalar_tensor")
     if dtype is None:
@@ -267,6 +274,13 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None,
     ------
     ShapeError
         If a size or a stride is negative, or their numbers differ.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.empty_strided((2, 3), (1, 2))
+    >>> x.shape, x.stride(), x.is_contiguous()
+    (tensorlab.Size([2, 3]), (1, 2), False)
     """
     check_layout(layout, "empty_strided")
     dtype, device = dtype_or_default(dtype), device_or_default(device)
@@ -501,7 +515,15 @@ NEW_EMPTY_STRIDED.kernel(LEAVES_MEMORY)
 
 def new_empty(TensorBase self not None, *sizes, size=None, dtype=None, layout=None, device=None,
               bint requires_grad=False, pin_memory=False):
-    """`empty` of the dtype of `self`."""
+    """`empty` of the dtype of `self`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(3).new_empty(2, 3)
+    >>> x.shape, x.dtype
+    (tensorlab.Size([2, 3]), tensorlab.int64)
+    """
     size = given_size(sizes, size, "new_empty")
     check_like_layout(self, layout, "new_empty")
     return apply_flags(run_4(NEW_EMPTY, self, size, dtype, device), requires_grad, "new_empty")
@@ -555,7 +577,15 @@ def new_ones(TensorBase self not None, *sizes, size=None, dtype=None, layout=Non
 
 def new_full(TensorBase self not None, size, fill_value, *, dtype=None, layout=None,
              device=None, bint requires_grad=False, pin_memory=False):
-    """`full` of the dtype of `self`."""
+    """`full` of the dtype of `self`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.arange(3.0).new_full((2, 2), 7)
+    tensor([[7., 7.],
+            [7., 7.]])
+    """
     cdef object value = read_number(fill_value, "fill_value", "new_full", False)
     size = full_size(size, "new_full")
     check_layout(layout, "new_full")
@@ -564,7 +594,15 @@ def new_full(TensorBase self not None, size, fill_value, *, dtype=None, layout=N
 
 def new_empty_strided(TensorBase self not None, size, stride, *, dtype=None, layout=None,
                       device=None, bint requires_grad=False, pin_memory=False):
-    """`empty_strided` of the dtype of `self`."""
+    """`empty_strided` of the dtype of `self`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(3).new_empty_strided((2, 3), (1, 2))
+    >>> x.stride(), x.dtype
+    ((1, 2), tensorlab.int64)
+    """
     check_layout(layout, "new_empty_strided")
     made = run_5(NEW_EMPTY_STRIDED, self, plain_ints(size), plain_ints(stride), dtype, device)
     return apply_flags(made, requires_grad, "new_empty_strided")

@@ -135,6 +135,13 @@ def reversed_dims(TensorBase self not None):
     """A view with the dimensions in reverse order: the transpose of a matrix.
 
     Of other than two dimensions, it warns once: x.mT transposes matrices in a batch.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([[1, 2], [3, 4]]).T
+    tensor([[1, 3],
+            [2, 4]])
     """
     cdef int[MAX_NDIM] order
     cdef int i
@@ -260,12 +267,27 @@ TRANSPOSE_.records_itself = True
 TRANSPOSE_.aten = "transpose_"
 
 def transpose_(TensorBase self not None, dim0, dim1):
-    """`transpose` of the tensor itself."""
+    """`transpose` of the tensor itself.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.zeros(2, 3, 4)
+    >>> x.transpose_(0, 2).shape, x.shape
+    (tensorlab.Size([4, 3, 2]), tensorlab.Size([4, 3, 2]))
+    """
     return run_3(TRANSPOSE_, self, dim0, dim1)
 
 
 def matrix_transpose(TensorBase self not None):
-    """A view with the last two dimensions exchanged."""
+    """A view with the last two dimensions exchanged.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.zeros(5, 2, 3).mT.shape
+    tensorlab.Size([5, 3, 2])
+    """
     if self.ndim_ < 2:
         raise ShapeError(f"mT: a matrix or a batch of matrices is needed, not a tensor with {self.ndim_} dimensions")
     return transpose_dims(self, -2, -1)
@@ -285,7 +307,15 @@ def adjoint(TensorBase input not None):
 
 
 def get_h(TensorBase self not None):
-    """The transpose of a matrix, conjugated if it is complex."""
+    """The transpose of a matrix, conjugated if it is complex.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([[1 + 2j, 3]]).H
+    tensor([[1.-2.j],
+            [3.-0.j]])
+    """
     if self.ndim_ != 2 and self.ndim_ != 0:
         raise ShapeError(f"H: a matrix is needed, not a tensor with {self.ndim_} dimensions; use mH for batches of "
                          f"them")
@@ -334,7 +364,15 @@ def t_in_place(TensorBase self):
 T_.records_itself = True
 
 def t_(TensorBase self not None):
-    """`t` of the tensor itself."""
+    """`t` of the tensor itself.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.zeros(2, 3)
+    >>> x.t_().shape, x.shape
+    (tensorlab.Size([3, 2]), tensorlab.Size([3, 2]))
+    """
     return run_1(T_, self)
 
 
@@ -415,7 +453,15 @@ def squeeze_in_place(TensorBase self, dim):
 SQUEEZE_.records_itself = True
 
 def squeeze_(TensorBase self not None, *dims, dim=None):
-    """`squeeze` of the tensor itself."""
+    """`squeeze` of the tensor itself.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.zeros(1, 3, 1)
+    >>> x.squeeze_(0).shape, x.shape
+    (tensorlab.Size([3, 1]), tensorlab.Size([3, 1]))
+    """
     if len(dims) > 0:
         dim = dims[0] if len(dims) == 1 else dims
     return run_2(SQUEEZE_, self, dim)
@@ -479,7 +525,15 @@ def unsqueeze_in_place(TensorBase self, dim):
 UNSQUEEZE_.records_itself = True
 
 def unsqueeze_(TensorBase self not None, dim):
-    """`unsqueeze` of the tensor itself."""
+    """`unsqueeze` of the tensor itself.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.zeros(3)
+    >>> x.unsqueeze_(0).shape, x.shape
+    (tensorlab.Size([1, 3]), tensorlab.Size([1, 3]))
+    """
     return run_2(UNSQUEEZE_, self, dim)
 
 
@@ -558,7 +612,15 @@ def expand(TensorBase self not None, *sizes, size=None, implicit=False):
 
 
 def expand_as(TensorBase self not None, TensorBase other not None):
-    """`expand` to the shape of another tensor."""
+    """`expand` to the shape of another tensor.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([[1], [2]]).expand_as(tensorlab.zeros(2, 3))
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    """
     return expand_to(self, other.ndim_, other.sizes)
 
 

@@ -79,7 +79,15 @@ def dropout_(TensorBase input not None, double p, bint train):
 
 
 def feature_dropout(TensorBase input not None, double p, bint train):
-    """`dropout` of whole channels: of `input[i, j]` for batch index i and channel j."""
+    """`dropout` of whole channels: of `input[i, j]` for batch index i and channel j.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.feature_dropout(tensorlab.ones(1, 100, 2, 2), 0.5, True)
+    >>> sorted({tuple(channel.flatten().tolist()) for channel in x[0]})
+    [(0.0, 0.0, 0.0, 0.0), (2.0, 2.0, 2.0, 2.0)]
+    """
     return run_dropout(input, p, train, True, False, False, "feature_dropout")
 
 
@@ -89,7 +97,15 @@ def feature_dropout_(TensorBase input not None, double p, bint train):
 
 
 def alpha_dropout(TensorBase input not None, double p, bint train):
-    """Set elements to SELU's lower limit with probability `p`, then scale and shift so that mean and variance stay."""
+    """Set elements to SELU's lower limit with probability `p`, then scale and shift so that mean and variance stay.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(3)
+    >>> tensorlab.alpha_dropout(x, 0.5, False)
+    tensor([1., 1., 1.])
+    """
     return run_dropout(input, p, train, False, True, False, "alpha_dropout")
 
 
@@ -99,7 +115,15 @@ def alpha_dropout_(TensorBase input not None, double p, bint train):
 
 
 def feature_alpha_dropout(TensorBase input not None, double p, bint train):
-    """`alpha_dropout` of whole channels."""
+    """`alpha_dropout` of whole channels.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.feature_alpha_dropout(tensorlab.ones(1, 2, 2), 0.5, False)
+    tensor([[[1., 1.],
+             [1., 1.]]])
+    """
     return run_dropout(input, p, train, True, True, False, "feature_alpha_dropout")
 
 

@@ -307,7 +307,16 @@ def log_normal_kernel(TensorBase out, TensorBase x, double mean, double std, gen
 cdef Op LOG_NORMAL_ = inplace_op(LOG_NORMAL_FILL)
 
 def log_normal_(TensorBase self not None, double mean=1, double std=2, *, generator=None):
-    """Fill with exp(x) for x of the normal distribution."""
+    """Fill with exp(x) for x of the normal distribution.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> generator = tensorlab.Generator().manual_seed(0)
+    >>> x = tensorlab.empty(10000).log_normal_(mean=1, std=0.5, generator=generator)
+    >>> abs(x.log().mean() - 1) < 0.1
+    tensor(True)
+    """
     check_log_normal(self, std, "log_normal_")
     return run_4(LOG_NORMAL_, self, mean, std, generator)
 
@@ -332,7 +341,16 @@ def cauchy_kernel(TensorBase out, TensorBase x, double median, double sigma, gen
 cdef Op CAUCHY_ = inplace_op(CAUCHY_FILL)
 
 def cauchy_(TensorBase self not None, double median=0, double sigma=1, *, generator=None):
-    """Fill with numbers of the Cauchy distribution."""
+    """Fill with numbers of the Cauchy distribution.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> generator = tensorlab.Generator().manual_seed(0)
+    >>> x = tensorlab.empty(10000).cauchy_(median=3, generator=generator)
+    >>> abs(x.median() - 3) < 0.2
+    tensor(True)
+    """
     check_cauchy(self, sigma, "cauchy_")
     return run_4(CAUCHY_, self, median, sigma, generator)
 
@@ -357,7 +375,15 @@ def exponential_kernel(TensorBase out, TensorBase x, double lambd, generator):
 cdef Op EXPONENTIAL_ = inplace_op(EXPONENTIAL_FILL)
 
 def exponential_(TensorBase self not None, double lambd=1, *, generator=None):
-    """Fill with numbers of the exponential distribution of rate `lambd`."""
+    """Fill with numbers of the exponential distribution of rate `lambd`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> generator = tensorlab.Generator().manual_seed(0)
+    >>> 0.4 < tensorlab.empty(10000).exponential_(2, generator=generator).mean() < 0.6
+    tensor(True)
+    """
     check_exponential(self, lambd, "exponential_")
     return run_3(EXPONENTIAL_, self, lambd, generator)
 
@@ -382,7 +408,15 @@ def geometric_kernel(TensorBase out, TensorBase x, double p, generator):
 cdef Op GEOMETRIC_ = inplace_op(GEOMETRIC_FILL)
 
 def geometric_(TensorBase self not None, double p, *, generator=None):
-    """Fill with the numbers of trials up to the first success, each of probability `p`."""
+    """Fill with the numbers of trials up to the first success, each of probability `p`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> generator = tensorlab.Generator().manual_seed(0)
+    >>> 1.8 < tensorlab.empty(10000).geometric_(0.5, generator=generator).mean() < 2.2
+    tensor(True)
+    """
     check_geometric(p, "geometric_")
     return run_3(GEOMETRIC_, self, p, generator)
 
@@ -454,6 +488,14 @@ def bernoulli_(TensorBase self not None, p=0.5, *, generator=None):
     Parameters
     ----------
     p : number, or a floating tensor with a probability for each element
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> generator = tensorlab.Generator().manual_seed(0)
+    >>> x = tensorlab.empty(1000).bernoulli_(0.25, generator=generator)
+    >>> 200 < x.sum() < 300
+    tensor(True)
     """
     if not isinstance(p, TensorBase):
         check_probability(p, "bernoulli_")
@@ -587,7 +629,16 @@ cdef Op RANDOM_ = inplace_op(RANDOM_FILL)
 
 def random_(TensorBase self not None, *bounds, generator=None, to=None, **named):
     """Fill with integers: `random_(to)` from 0 to `to` - 1, `random_(from, to)`, or `random_()`, everything that the type
-    can hold. `random_(from, None)` begins at `from` and ends with the largest that the type can hold."""
+    can hold. `random_(from, None)` begins at `from` and ends with the largest that the type can hold.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> generator = tensorlab.Generator().manual_seed(0)
+    >>> x = tensorlab.empty(100, dtype=tensorlab.int64).random_(3, 6, generator=generator)
+    >>> x.min().item(), x.max().item()
+    (3, 5)
+    """
     cdef object low = None, high = to
     if len(bounds) > 2 or (len(bounds) == 2 and to is not None):
         raise TypeError("random_: the bounds are `to`, or `from` and `to`")

@@ -334,7 +334,15 @@ def randint_like(TensorBase input not None, *bounds, low=None, high=None, genera
                  dtype=None, layout=None, device=None, bint requires_grad=False,
                  pin_memory=False, memory_format=None):
     """`randint` of the shape of `input`, and of its dtype and order of dimensions unless told
-    otherwise."""
+    otherwise.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.randint_like(tensorlab.zeros(2, 3), 10)
+    >>> x.shape, x.dtype
+    (tensorlab.Size([2, 3]), tensorlab.float32)
+    """
     low, high = integer_bounds(list(bounds), low, high, "randint_like")
     if not PyIndex_Check(high) or not PyIndex_Check(low):
         raise TypeError("randint_like: low and high must be ints, as in randint_like(x, 0, 10)")

@@ -240,7 +240,15 @@ def reshape(TensorBase input not None, *dims, shape=None):
 
 
 def reshape_as(TensorBase self not None, TensorBase other not None):
-    """`reshape` to the shape of another tensor."""
+    """`reshape` to the shape of another tensor.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.arange(6).reshape_as(tensorlab.zeros(2, 3))
+    tensor([[0, 1, 2],
+            [3, 4, 5]])
+    """
     cdef ssize[MAX_NDIM] sizes
     cdef int i
     for i in range(other.ndim_):

@@ -67,7 +67,15 @@ def resize_(TensorBase self not None, *sizes, memory_format=None):
 
 
 def resize_as_(TensorBase input not None, TensorBase the_template not None, *, memory_format=None):
-    """`resize_` to the shape of another tensor."""
+    """`resize_` to the shape of another tensor.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.arange(6.0).resize_as_(tensorlab.zeros(2, 2))
+    tensor([[0., 1.],
+            [2., 3.]])
+    """
     return run_2(RESIZE_, input, as_ints(the_template.ndim_, the_template.sizes))
 
 
@@ -114,6 +122,13 @@ def set_(TensorBase self not None, source=None, storage_offset=0, size=None, str
     ------
     MemoryLayoutError
         If the layout reaches outside the storage.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x, y = tensorlab.zeros(2), tensorlab.arange(6.0)
+    >>> x.set_(y).shape, x.data_ptr() == y.data_ptr()
+    (tensorlab.Size([6]), True)
     """
     storage_offset, size, stride = plain_ints(storage_offset), plain_ints(size), plain_ints(stride)
     return run_tuple(SET_, (self, source, storage_offset, size, stride))

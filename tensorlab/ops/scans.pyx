@@ -166,7 +166,14 @@ cdef int dim_to_write(TensorBase x, object dim, str where) except -1:
     return dim_of(dim, x, where)
 
 def cumsum_(TensorBase input not None, dim, *, dtype=None):
-    """`cumsum`, written over `input`, in its type."""
+    """`cumsum`, written over `input`, in its type.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([1, 2, 3]).cumsum_(0)
+    tensor([1, 3, 6])
+    """
     return run_3(CUMSUM_, input, dim_to_write(input, dim, "cumsum_"), None)
 
 
@@ -387,7 +394,14 @@ def cumprod(TensorBase input not None, dim, *, dtype=None, out=None):
     return run_3(CUMPROD, input, plain_ints(dim), dtype_or_that_of(dtype, out), out, NO_PARTIAL_OVERLAP)
 
 def cumprod_(TensorBase input not None, dim, *, dtype=None):
-    """`cumprod`, written over `input`, in its type."""
+    """`cumprod`, written over `input`, in its type.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([1, 2, 3]).cumprod_(0)
+    tensor([1, 2, 6])
+    """
     return run_3(CUMPROD_, input, dim_to_write(input, dim, "cumprod_"), None)
 
 
@@ -564,7 +578,14 @@ def cummax(TensorBase input not None, dim, *, out=None):
 
 def cummin(TensorBase input not None, dim, *, out=None):
     """Running minimum along a dimension, with the index of each minimum (the last among equal elements). See
-    `cummax`."""
+    `cummax`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.cummin(tensorlab.tensor([3, 1, 2]), 0).values
+    tensor([3, 1, 1])
+    """
     return return_types.cummin(run_2(CUMMIN, input, plain_ints(dim), out))
 
 

@@ -44,7 +44,15 @@ def share_memory_(TensorBase self not None):
 
 
 def is_shared(TensorBase self not None):
-    """Is the tensor's memory such that other processes can see it? An empty tensor's is: there is nothing to move."""
+    """Is the tensor's memory such that other processes can see it? An empty tensor's is: there is nothing to move.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.zeros(2)
+    >>> x.is_shared(), x.share_memory_().is_shared()
+    (False, True)
+    """
     return self.storage_.device == ON_CPU and (self.storage_.nbytes_ == 0 or isinstance(self.storage_.owner, MemoryFile))
 
 

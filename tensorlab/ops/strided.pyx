@@ -183,7 +183,15 @@ def as_strided_in_place(TensorBase self, size, stride, storage_offset):
 AS_STRIDED_.records_itself = True
 
 def as_strided_(TensorBase self not None, size, stride, storage_offset=None):
-    """`as_strided` of the tensor itself."""
+    """`as_strided` of the tensor itself.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.arange(6).as_strided_((2, 2), (1, 2))
+    tensor([[0, 2],
+            [1, 3]])
+    """
     return run_4(AS_STRIDED_, self, plain_ints(size), plain_ints(stride), own_or_given(self, storage_offset))
 
 

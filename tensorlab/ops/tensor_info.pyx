@@ -100,6 +100,12 @@ def is_nonzero(TensorBase input not None):
     ------
     RuntimeError
         If there is not just one element.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.is_nonzero(tensorlab.tensor([0.5]))
+    True
     """
     if input.numel_ != 1:
         raise RuntimeError(f"is_nonzero: the tensor has {input.numel_} elements, and the answer would depend on which; one is "
@@ -121,7 +127,15 @@ def is_same_size(TensorBase input not None, TensorBase other not None):
 
 
 def is_set_to(TensorBase self not None, TensorBase tensor not None):
-    """Are two tensors the same part of the same storage, with the same shape and strides?"""
+    """Are two tensors the same part of the same storage, with the same shape and strides?
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.zeros(2, 3)
+    >>> x.is_set_to(x.view(2, 3)), x.is_set_to(x.clone())
+    (True, False)
+    """
     return (self.storage_ is tensor.storage_ and offset_of(self) == offset_of(tensor) and self.shape == tensor.shape
             and self.stride() == tensor.stride())
 
@@ -154,23 +168,52 @@ def can_cast(from_, to):
 
 
 def dim_order(TensorBase self not None):
-    """The dimensions from the one with the largest stride to the one with the smallest."""
+    """The dimensions from the one with the largest stride to the one with the smallest.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.zeros(2, 3).dim_order(), tensorlab.zeros(2, 3).t().dim_order()
+    ((0, 1), (1, 0))
+    """
     return tuple(sorted(range(self.ndim_), key=lambda d: (-self.stride(d), d)))
 
 
 # ---------------------------------------------------------------- where
 def is_cpu(TensorBase self not None):
-    """True if the elements are in the processor's memory: unless the tensor is on "meta"."""
+    """True if the elements are in the processor's memory: unless the tensor is on "meta".
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.zeros(2).is_cpu, tensorlab.zeros(2, device="meta").is_cpu
+    (True, False)
+    """
     return not is_meta(self)
 
 
 def no(TensorBase self not None):
-    """False: no tensor is on an accelerator, sparse, quantized or nested."""
+    """False: no tensor is on an accelerator, sparse, quantized or nested.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.zeros(2)
+    >>> x.is_cuda, x.is_quantized
+    (False, False)
+    """
     return False
 
 
 def get_layout(TensorBase self not None):
-    """How elements are found: by strides."""
+    """How elements are found: by strides.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.zeros(2).layout
+    tensorlab.strided
+    """
     return strided_layout
 
 
@@ -199,6 +242,13 @@ def cuda(TensorBase self not None, device=None, non_blocking=False, memory_forma
     ------
     DeviceError
         Always. It is a RuntimeError and an AssertionError, the class that PyTorch without CUDA raises.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> device = "cuda" if tensorlab.cuda.is_available() else "cpu"
+    >>> tensorlab.zeros(2).to(device).device
+    device(type='cpu')
     """
     check_device("cuda", "cuda")
 
@@ -232,7 +282,14 @@ def pin_memory(TensorBase self not None, device=None):
 
 
 def is_pinned(TensorBase self not None, device=None):
-    """Whether the tensor's memory is pinned for an accelerator."""
+    """Whether the tensor's memory is pinned for an accelerator.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.zeros(2).is_pinned()
+    False
+    """
     return type(self.storage_.owner) is PinnedMemory
 
 

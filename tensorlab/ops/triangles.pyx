@@ -144,12 +144,30 @@ def triu(TensorBase input not None, diagonal=0, *, out=None):
 
 
 def tril_(TensorBase input not None, diagonal=0):
-    """`tril`, written over `input`."""
+    """`tril`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.ones(3, 3).tril_()
+    tensor([[1., 0., 0.],
+            [1., 1., 0.],
+            [1., 1., 1.]])
+    """
     return run_2(TRIL_, input, diagonal)
 
 
 def triu_(TensorBase input not None, diagonal=0):
-    """`triu`, written over `input`."""
+    """`triu`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.ones(3, 3).triu_(1)
+    tensor([[0., 1., 1.],
+            [0., 0., 1.],
+            [0., 0., 0.]])
+    """
     return run_2(TRIU_, input, diagonal)
 
 

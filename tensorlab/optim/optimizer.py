@@ -193,6 +193,16 @@ class Optimizer:
         """Add parameters with options of their own, such as a layer that is unfrozen later.
 
         Raises TypeError and ValueError as the class does.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> from tensorlab import nn
+        >>> body, head = nn.Linear(4, 2), nn.Linear(2, 1)
+        >>> optimizer = tensorlab.optim.SGD(head.parameters(), lr=0.1)
+        >>> optimizer.add_param_group({"params": body.parameters(), "lr": 0.001})
+        >>> [(len(group["params"]), group["lr"]) for group in optimizer.param_groups]
+        [(2, 0.1), (2, 0.001)]
         """
         name = type(self).__name__
         if not isinstance(param_group, dict):
@@ -340,27 +350,88 @@ class Optimizer:
 
     # ------------------------------------------------------------ hooks
     def register_step_pre_hook(self, hook):
-        """Call `hook(optimizer, args, kwargs)` before each step; it may return new ones. Returns a handle."""
+        """Call `hook(optimizer, args, kwargs)` before each step; it may return new ones. Returns a handle.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> w = tensorlab.nn.Parameter(tensorlab.ones(2))
+        >>> optimizer = tensorlab.optim.SGD([w], lr=0.1)
+        >>> handle = optimizer.register_step_pre_hook(lambda *given: print("before", w.data))
+        >>> w.sum().backward()
+        >>> optimizer.step()
+        before tensor([1., 1.])
+        """
         return add_hook(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook):
-        """Call `hook(optimizer, args, kwargs)` after each step; return a handle."""
+        """Call `hook(optimizer, args, kwargs)` after each step; return a handle.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> w = tensorlab.nn.Parameter(tensorlab.ones(2))
+        >>> optimizer = tensorlab.optim.SGD([w], lr=0.1)
+        >>> handle = optimizer.register_step_post_hook(lambda *given: print("after", w.data))
+        >>> w.sum().backward()
+        >>> optimizer.step()
+        after tensor([0.9000, 0.9000])
+        """
         return add_hook(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook, prepend=False):
-        """Call `hook(optimizer)` before `state_dict` collects; return a handle."""
+        """Call `hook(optimizer)` before `state_dict` collects; return a handle.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> optimizer = tensorlab.optim.SGD([tensorlab.nn.Parameter(tensorlab.ones(2))], lr=0.1)
+        >>> handle = optimizer.register_state_dict_pre_hook(lambda optimizer: print("saving"))
+        >>> len(optimizer.state_dict())
+        saving
+        2
+        """
         return add_state_hook(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook, prepend=False):
-        """Call `hook(optimizer, state_dict)` after it collected; it may return another. Returns a handle."""
+        """Call `hook(optimizer, state_dict)` after it collected; it may return another. Returns a handle.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> optimizer = tensorlab.optim.SGD([tensorlab.nn.Parameter(tensorlab.ones(2))], lr=0.1)
+        >>> noted = lambda optimizer, state: {**state, "epoch": 3}
+        >>> handle = optimizer.register_state_dict_post_hook(noted)
+        >>> optimizer.state_dict()["epoch"]
+        3
+        """
         return add_state_hook(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook, prepend=False):
-        """Call `hook(optimizer, state_dict)` before one is loaded; it may return another. Returns a handle."""
+        """Call `hook(optimizer, state_dict)` before one is loaded; it may return another. Returns a handle.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> optimizer = tensorlab.optim.SGD([tensorlab.nn.Parameter(tensorlab.ones(2))], lr=0.1)
+        >>> names = lambda optimizer, state: print(list(state))
+        >>> handle = optimizer.register_load_state_dict_pre_hook(names)
+        >>> optimizer.load_state_dict(optimizer.state_dict())
+        ['state', 'param_groups']
+        """
         return add_state_hook(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook, prepend=False):
-        """Call `hook(optimizer)` after a state dict was loaded; return a handle."""
+        """Call `hook(optimizer)` after a state dict was loaded; return a handle.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> optimizer = tensorlab.optim.SGD([tensorlab.nn.Parameter(tensorlab.ones(2))], lr=0.1)
+        >>> handle = optimizer.register_load_state_dict_post_hook(lambda one: print("loaded"))
+        >>> optimizer.load_state_dict(optimizer.state_dict())
+        loaded
+        """
         return add_state_hook(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     # ------------------------------------------------------------ saving and loading
@@ -388,7 +459,18 @@ class Optimizer:
         """Do nothing: the hooks are around each class's step from its definition on. PyTorch puts them there."""
 
     def state_dict(self):
-        """Return {"state": {number: dict}, "param_groups": [...]}, sharing the state's tensors."""
+        """Return {"state": {number: dict}, "param_groups": [...]}, sharing the state's tensors.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> w = tensorlab.nn.Parameter(tensorlab.ones(2))
+        >>> optimizer = tensorlab.optim.SGD([w], lr=0.1, momentum=0.9)
+        >>> w.sum().backward()
+        >>> optimizer.step()
+        >>> optimizer.state_dict()["state"]
+        {0: {'momentum_buffer': tensor([1., 1.])}}
+        """
         for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
         found = self._packed()
@@ -424,6 +506,16 @@ class Optimizer:
         ------
         ValueError
             If the groups differ in number or size; nothing is changed then.
+
+        Examples
+        --------
+        >>> import tensorlab
+        >>> w = tensorlab.nn.Parameter(tensorlab.ones(2))
+        >>> optimizer = tensorlab.optim.SGD([w], lr=0.1)
+        >>> other = tensorlab.optim.SGD([w], lr=5.0)
+        >>> other.load_state_dict(optimizer.state_dict())
+        >>> other.param_groups[0]["lr"]
+        0.1
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(

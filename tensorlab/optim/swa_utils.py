@@ -36,6 +36,13 @@ def get_ema_avg_fn(decay=0.999):
     """Return a function of (average, current, count): decay * average + (1 - decay) * current.
 
     Raises ValueError if `decay` is not from 0 to 1.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> average = get_ema_avg_fn(0.9)
+    >>> average(tensorlab.tensor(1.0), tensorlab.tensor(2.0), 5)
+    tensor(1.1000)
     """
     check_decay(decay)
 
@@ -47,7 +54,16 @@ def get_ema_avg_fn(decay=0.999):
 
 
 def get_ema_multi_avg_fn(decay=0.999):
-    """Return the same for lists of tensors, in place; raises as `get_ema_avg_fn` does."""
+    """Return the same for lists of tensors, in place; raises as `get_ema_avg_fn` does.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> averages = [tensorlab.tensor(1.0)]
+    >>> get_ema_multi_avg_fn(0.9)(averages, [tensorlab.tensor(2.0)], 5)
+    >>> averages
+    [tensor(1.1000)]
+    """
     check_decay(decay)
 
     @no_grad()
@@ -62,7 +78,15 @@ def get_ema_multi_avg_fn(decay=0.999):
 
 
 def get_swa_avg_fn():
-    """Return a function of (average, current, count): the mean of `count + 1` values."""
+    """Return a function of (average, current, count): the mean of `count + 1` values.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> average = get_swa_avg_fn()  # of two values, when there was one
+    >>> average(tensorlab.tensor(1.0), tensorlab.tensor(2.0), 1)
+    tensor(1.5000)
+    """
 
     @no_grad()
     def swa_update(averaged_param, current_param, num_averaged):
@@ -72,7 +96,16 @@ def get_swa_avg_fn():
 
 
 def get_swa_multi_avg_fn():
-    """Return the same for lists of tensors, in place."""
+    """Return the same for lists of tensors, in place.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> averages = [tensorlab.tensor(1.0)]
+    >>> get_swa_multi_avg_fn()(averages, [tensorlab.tensor(2.0)], 1)
+    >>> averages
+    [tensor(1.5000)]
+    """
 
     @no_grad()
     def swa_update(averaged_param_list, current_param_list, num_averaged):
@@ -182,6 +215,14 @@ def update_bn(loader, model, device=None):
     loader : iterable of batches; of a list or tuple the first element is the input
     model : Module
     device : where batches are moved, if given
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> net = tensorlab.nn.BatchNorm1d(1)
+    >>> update_bn([tensorlab.tensor([[1.0], [3.0]]), tensorlab.tensor([[5.0], [7.0]])], net)
+    >>> net.running_mean
+    tensor([4.])
     """
     norms = [module for module in model.modules() if isinstance(module, _BatchNorm)]
     if not norms:

@@ -41,7 +41,15 @@ class DeviceType(Enum):
 
 
 class ProfilerAction(Enum):
-    """What a profile does in a step."""
+    """What a profile does in a step.
+
+    Examples
+    --------
+    >>> from tensorlab.profiler import schedule
+    >>> plan = schedule(wait=1, warmup=1, active=2)
+    >>> [plan(step).name for step in range(4)]
+    ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE']
+    """
 
     NONE = 0
     WARMUP = 1
@@ -50,7 +58,13 @@ class ProfilerAction(Enum):
 
 
 def supported_activities():
-    """Return the set of activities that can be recorded: `{ProfilerActivity.CPU}`."""
+    """Return the set of activities that can be recorded: `{ProfilerActivity.CPU}`.
+
+    Examples
+    --------
+    >>> supported_activities()
+    {<ProfilerActivity.CPU: 0>}
+    """
     return {ProfilerActivity.CPU}
 
 

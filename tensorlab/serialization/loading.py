@@ -201,7 +201,19 @@ class Anything(pickle._Unpickler):
 
 
 def get_unsafe_globals_in_checkpoint(f):
-    """Return the names in a checkpoint that `weights_only=True` refuses, sorted; nothing is loaded."""
+    """Return the names in a checkpoint that `weights_only=True` refuses, sorted; nothing is loaded.
+
+    Examples
+    --------
+    >>> import fractions
+    >>> import io
+    >>> import tensorlab
+    >>> file = io.BytesIO()
+    >>> tensorlab.save(fractions.Fraction(1, 3), file)
+    >>> _ = file.seek(0)
+    >>> get_unsafe_globals_in_checkpoint(file)
+    ['fractions.Fraction']
+    """
     with opened(f, None) as file:
         data = Reader(file).read("data.pkl")
     found, strings, kept, pushed = set(), [], {}, None

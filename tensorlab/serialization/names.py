@@ -245,6 +245,19 @@ def add_safe_globals(safe_globals):
     ----------
     safe_globals : list of classes and functions, or of pairs of one and its name in files; a
         file can call them with arguments of its choice, so allow only what is harmless then
+
+    Examples
+    --------
+    >>> import fractions
+    >>> import io
+    >>> import tensorlab
+    >>> file = io.BytesIO()
+    >>> tensorlab.save(fractions.Fraction(1, 3), file)
+    >>> _ = file.seek(0)
+    >>> add_safe_globals([fractions.Fraction])
+    >>> tensorlab.load(file)
+    Fraction(1, 3)
+    >>> clear_safe_globals()
     """
     for entry in safe_globals:
         thing, name = entry if isinstance(entry, tuple) else (entry, name_of(entry))
@@ -252,18 +265,49 @@ def add_safe_globals(safe_globals):
 
 
 def get_safe_globals():
-    """Return the list of what `add_safe_globals` has allowed."""
+    """Return the list of what `add_safe_globals` has allowed.
+
+    Examples
+    --------
+    >>> import fractions
+    >>> add_safe_globals([fractions.Fraction])
+    >>> get_safe_globals()
+    [<class 'fractions.Fraction'>]
+    >>> clear_safe_globals()
+    """
     return [thing if name == name_of(thing) else (thing, name) for name, thing in allowed.items()]
 
 
 def clear_safe_globals():
-    """Forget what `add_safe_globals` has allowed."""
+    """Forget what `add_safe_globals` has allowed.
+
+    Examples
+    --------
+    >>> import fractions
+    >>> add_safe_globals([fractions.Fraction])
+    >>> clear_safe_globals()
+    >>> get_safe_globals()
+    []
+    """
     allowed.clear()
 
 
 @contextlib.contextmanager
 def safe_globals(safe_globals):
-    """Allow classes and functions while the context is active, as `add_safe_globals` does."""
+    """Allow classes and functions while the context is active, as `add_safe_globals` does.
+
+    Examples
+    --------
+    >>> import fractions
+    >>> import io
+    >>> import tensorlab
+    >>> file = io.BytesIO()
+    >>> tensorlab.save(fractions.Fraction(1, 3), file)
+    >>> _ = file.seek(0)
+    >>> with safe_globals([fractions.Fraction]):
+    ...     print(tensorlab.load(file))
+    1/3
+    """
     before = dict(allowed)
     add_safe_globals(safe_globals)
     try:

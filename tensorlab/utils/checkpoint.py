@@ -62,7 +62,15 @@ _DEFAULT_DETERMINISM_MODE = "default"
 
 
 def noop_context_fn():
-    """Return two contexts that do nothing: the default of `context_fn`."""
+    """Return two contexts that do nothing: the default of `context_fn`.
+
+    Examples
+    --------
+    >>> forward, recomputation = noop_context_fn()
+    >>> with forward:
+    ...     print("as without it")
+    as without it
+    """
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
@@ -215,6 +223,14 @@ def set_checkpoint_early_stop(enable):
     Parameters
     ----------
     enable : bool
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2, requires_grad=True)
+    >>> with set_checkpoint_early_stop(False):
+    ...     y = checkpoint(tensorlab.exp, x, use_reentrant=False)
+    >>> y.sum().backward()
     """
     yield from _switch("early_stop", enable)
 
@@ -226,6 +242,14 @@ def set_checkpoint_debug_enabled(enabled):
     Parameters
     ----------
     enabled : bool, or None: as its argument says
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2, requires_grad=True)
+    >>> with set_checkpoint_debug_enabled(True):
+    ...     y = checkpoint(tensorlab.exp, x, use_reentrant=False)
+    >>> y.sum().backward()
     """
     yield from _switch("debug", enabled)
 
@@ -283,7 +307,13 @@ def _requires_grad(value):
 
 
 def check_backward_validity(inputs):
-    """Warn if no tensor among `inputs` requires grad: then nothing has a gradient after a reentrant checkpoint."""
+    """Warn if no tensor among `inputs` requires grad: then nothing has a gradient after a reentrant checkpoint.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> check_backward_validity([tensorlab.ones(2, requires_grad=True)])  # no warning
+    """
     if not any(map(_requires_grad, inputs)):
         warnings.warn(
             "checkpoint: none of the inputs requires grad, so with use_reentrant=True there will be no gradients, "
@@ -300,6 +330,14 @@ def detach_variable(inputs):
     ------
     RuntimeError
         If `inputs` is not a tuple.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2, requires_grad=True)
+    >>> (y,) = detach_variable((2 * x,))
+    >>> y.is_leaf, y.requires_grad
+    (True, True)
     """
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"detach_variable: a tuple is needed, not {type(inputs).__name__}")

@@ -8,7 +8,13 @@ __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 
 
 class DLDeviceType(IntEnum):
-    """Where memory is, as DLPack numbers it.  Tensors of ours are on `kDLCPU`."""
+    """Where memory is, as DLPack numbers it.  Tensors of ours are on `kDLCPU`.
+
+    Examples
+    --------
+    >>> int(DLDeviceType.kDLCPU)
+    1
+    """
 
     kDLCPU = 1
     kDLCUDA = 2

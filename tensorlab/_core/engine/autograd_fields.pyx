@@ -30,7 +30,15 @@ from tensorlab.errors import DeviceError, DTypeError, GradientError, ShapeError
 
 # ---------------------------------------------------------------- requires_grad
 def get_requires_grad(TensorBase x not None):
-    """True if a gradient is wanted for this tensor: a leaf's own flag, or computed from something that wants one."""
+    """True if a gradient is wanted for this tensor: a leaf's own flag, or computed from something that wants one.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2, requires_grad=True)
+    >>> x.requires_grad, (2 * x).requires_grad, x.detach().requires_grad
+    (True, True, False)
+    """
     return needs_grad(x)
 
 
@@ -95,18 +103,45 @@ cdef Node maker_of(TensorBase x):
 
 
 def get_is_leaf(TensorBase x not None):
-    """True if no recorded operation made this tensor."""
+    """True if no recorded operation made this tensor.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2, requires_grad=True)
+    >>> x.is_leaf, (2 * x).is_leaf, (2 * x).detach().is_leaf
+    (True, False, True)
+    """
     return maker_of(x) is None
 
 
 def get_grad_fn(TensorBase x not None):
-    """The node that made this tensor, or None for a leaf."""
+    """The node that made this tensor, or None for a leaf.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2, requires_grad=True)
+    >>> x.grad_fn is None, x.exp().grad_fn.name()
+    (True, 'ExpBackward0')
+    """
     return maker_of(x)
 
 
 # ---------------------------------------------------------------- grad
 def get_grad(TensorBase x not None):
-    """The gradient that backward has accumulated here, or None."""
+    """The gradient that backward has accumulated here, or None.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([1.0, 2.0], requires_grad=True)
+    >>> x.grad is None
+    True
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
     if x.gradient is None and not x.retains_grad_ and x.node is not None and not isinstance(x.node, AccumulateGrad):
         warnings.warn("The .grad of a tensor that is not a leaf is being read: backward does not fill it. Call "
                       "retain_grad() on it before backward, or read the leaf's.", UserWarning)
@@ -166,14 +201,34 @@ def backward(TensorBase self not None, gradient=None, retain_graph=None, create_
 
 
 def retain_grad(TensorBase self not None):
-    """Let backward fill `.grad` although this tensor is not a leaf."""
+    """Let backward fill `.grad` although this tensor is not a leaf.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2, requires_grad=True)
+    >>> y = 3 * x
+    >>> y.retain_grad()
+    >>> y.sum().backward()
+    >>> y.grad
+    tensor([1., 1.])
+    """
     if not needs_grad(self):
         raise GradientError("retain_grad: the tensor does not require grad, so it never gets one")
     retain(self)
 
 
 def get_retains_grad(TensorBase x not None):
-    """True if retain_grad() was called on this computed tensor."""
+    """True if retain_grad() was called on this computed tensor.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> y = 2 * tensorlab.ones(2, requires_grad=True)
+    >>> y.retain_grad()
+    >>> y.retains_grad
+    True
+    """
     return x.retains_grad_ and grad_fn_of(x) is not None
 
 
@@ -183,6 +238,16 @@ def register_hook(TensorBase self not None, hook):
     Returns
     -------
     RemovableHandle, whose remove() takes the hook away
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2, requires_grad=True)
+    >>> handle = x.register_hook(lambda grad: 10 * grad)
+    >>> x.sum().backward()
+    >>> x.grad
+    tensor([10., 10.])
+    >>> handle.remove()
     """
     cdef Node node
     cdef NodeExtras extras
@@ -223,6 +288,14 @@ def register_post_accumulate_grad_hook(TensorBase self not None, hook):
     ------
     RuntimeError
         If the tensor is not a leaf that requires grad.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2, requires_grad=True)
+    >>> handle = x.register_post_accumulate_grad_hook(lambda x: print("now", x.grad))
+    >>> x.sum().backward()
+    now tensor([1., 1.])
     """
     if not needs_grad(self):
         raise GradientError("register_post_accumulate_grad_hook: the tensor does not require grad, so no gradient will come")
@@ -282,6 +355,13 @@ def detach_(TensorBase self not None):
     ------
     RuntimeError
         If it is a view: its base would still follow it.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> y = 2 * tensorlab.ones(2, requires_grad=True)
+    >>> y.detach_().requires_grad
+    False
     """
     return run_1(DETACH_, self)
 
@@ -303,6 +383,15 @@ def get_data(TensorBase x not None):
     """The same memory, out of autograd's sight: writes are *not* noticed. Prefer detach().
 
     `autograd.set_detect_data_writes(True)` makes them noticed.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> w = tensorlab.ones(2, requires_grad=True)
+    >>> w.data.mul_(3)
+    tensor([3., 3.])
+    >>> w
+    tensor([3., 3.], requires_grad=True)
     """
     return run_1(DATA, x) if active_layers else data_kernel(x)
 
@@ -360,6 +449,14 @@ def increment_version(tensor):
     Parameters
     ----------
     tensor : Tensor, or an iterable of them
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2)
+    >>> tensorlab.autograd.graph.increment_version(x)
+    >>> x._version
+    1
     """
     for one in [tensor] if isinstance(tensor, TensorBase) else list(tensor):
         if (<TensorBase?>one).counter is not None:

@@ -38,6 +38,14 @@ def get_gradient_edge(TensorBase tensor not None):
     ------
     RuntimeError
         If the tensor does not require grad.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> y = tensorlab.ones(2, requires_grad=True).exp()
+    >>> edge = tensorlab.autograd.graph.get_gradient_edge(y)
+    >>> edge.node.name(), edge.output_nr
+    ('ExpBackward0', 0)
     """
     cdef Node node
     cdef int number = 0
@@ -173,6 +181,14 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     ------
     GradientError
         If a tensor has no graph, needs a gradient that was not given, or something that was saved is gone or was changed.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2, requires_grad=True)
+    >>> tensorlab.autograd.backward([x.sum(), (3 * x).sum()])
+    >>> x.grad
+    tensor([4., 4.])
     """
     cdef list roots = as_list(tensors, "tensors", "backward")
     cdef list targets = None if inputs is None else as_targets(inputs, "backward")

@@ -224,7 +224,15 @@ cdef object list_of(TensorBase x, int dim, const char* address):
 
 # ---------------------------------------------------------------- addresses
 def data_ptr(TensorBase self not None):
-    """Address of the first element, in bytes, for reading and writing: a lazy clone becomes a real one. 0 on "meta"."""
+    """Address of the first element, in bytes, for reading and writing: a lazy clone becomes a real one. 0 on "meta".
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.arange(6)
+    >>> x[2:].data_ptr() - x.data_ptr()
+    16
+    """
     if is_meta(self):
         return 0
     note_lending(self, "data_ptr")
@@ -233,7 +241,15 @@ def data_ptr(TensorBase self not None):
 
 
 def untyped_storage(TensorBase self not None):
-    """The bytes that this tensor is a view of."""
+    """The bytes that this tensor is a view of.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.zeros(2, 3)
+    >>> x.untyped_storage().size(), x[0].untyped_storage().size()
+    (24, 24)
+    """
     note_lending(self, "untyped_storage")
     return self.storage_
 
@@ -446,6 +462,12 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, bint requires_grad=False):
     dtype : dtype of the elements
     count : int, elements to take; -1 for all
     offset : int, bytes to skip
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.frombuffer(bytearray([1, 0, 2, 0]), dtype=tensorlab.int16)
+    tensor([1, 2], dtype=tensorlab.int16)
     """
     cdef int code = dtype_code(dtype, NO_DTYPE)
     cdef const unsigned char[::1] view = memoryview(buffer).cast("B")

@@ -38,6 +38,14 @@ def allow_in_graph(fn):
     """Take for granted that a function does nothing but call ops, and reads nothing that could change.
 
     Its ops are recorded; its Python is not looked at. A list or tuple of functions gives one of the same length.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> twice = allow_in_graph(lambda x: 2 * x)
+    >>> f = tensorlab.compile(lambda x: twice(x) + 1, backend="eager")
+    >>> f(tensorlab.ones(2))
+    tensor([3., 3.])
     """
     if isinstance(fn, (tuple, list)):
         return [allow_in_graph(one) for one in fn]
@@ -57,6 +65,14 @@ def assume_constant_result(fn):
     """Take for granted that a function returns the same each time: a replay does not call it.
 
     A tensor that it returns is the same tensor in each replay.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> scale = assume_constant_result(lambda: 3)
+    >>> f = tensorlab.compile(lambda x: scale() * x, backend="eager")
+    >>> f(tensorlab.ones(2))
+    tensor([3., 3.])
     """
 
     @functools.wraps(fn)

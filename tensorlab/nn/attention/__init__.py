@@ -23,6 +23,11 @@ class SDPBackend(enum.IntEnum):
 
     MATH is the formula; FLASH_ATTENTION and EFFICIENT_ATTENTION both are the blocks of ops/attention.pyx, which
     neither drop weights nor learn masks. The others do nothing here.
+
+    Examples
+    --------
+    >>> SDPBackend.MATH.name
+    'MATH'
     """
 
     ERROR = -1

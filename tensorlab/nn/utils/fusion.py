@@ -30,6 +30,15 @@ def fuse_conv_bn_eval(conv, bn, transpose=False):
     ------
     AssertionError
         If one of them is in training, or has no running statistics.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import nn
+    >>> conv, norm = nn.Conv2d(3, 8, 3).eval(), nn.BatchNorm2d(8).eval()
+    >>> x = tensorlab.randn(1, 3, 5, 5)
+    >>> tensorlab.allclose(fuse_conv_bn_eval(conv, norm)(x), norm(conv(x)), atol=1e-6)
+    True
     """
     check_evaluation("fuse_conv_bn_eval", conv, bn)
     fused = copy.deepcopy(conv)
@@ -46,6 +55,15 @@ def fuse_linear_bn_eval(linear, bn):
     ------
     AssertionError
         As `fuse_conv_bn_eval` does, and if `bn` has neither one feature nor as many as `linear` has outputs.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import nn
+    >>> linear, norm = nn.Linear(3, 8).eval(), nn.BatchNorm1d(8).eval()
+    >>> x = tensorlab.randn(4, 3)
+    >>> tensorlab.allclose(fuse_linear_bn_eval(linear, norm)(x), norm(linear(x)), atol=1e-6)
+    True
     """
     check_evaluation("fuse_linear_bn_eval", linear, bn)
     if bn.num_features not in (1, linear.out_features):
@@ -79,6 +97,15 @@ def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, trans
     bn_eps : float
     bn_w, bn_b : weight and bias of the batch normalization, or None
     transpose : bool, whether the outputs are the second dimension of `conv_w`
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> weight, two = tensorlab.ones(2, 1, 1, 1), tensorlab.full((2,), 2.0)
+    >>> w, b = fuse_conv_bn_weights(weight, None, two, two, 0.0, two, None)
+    >>> w.flatten(), b
+    (tensor([1.4142, 1.4142]), Parameter containing:
+    tensor([-2.8284, -2.8284]))
     """
     outputs = 1 if transpose else 0
     shape = [-1 if d == outputs else 1 for d in range(conv_w.dim())]
@@ -86,7 +113,17 @@ def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, trans
 
 
 def fuse_linear_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b):
-    """Return weight and bias, Parameters, of a Linear with batch normalization in it."""
+    """Return weight and bias, Parameters, of a Linear with batch normalization in it.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> weight, two = tensorlab.ones(2, 1), tensorlab.full((2,), 2.0)
+    >>> w, b = fuse_linear_bn_weights(weight, None, two, two, 0.0, two, None)
+    >>> w.flatten(), b
+    (tensor([1.4142, 1.4142]), Parameter containing:
+    tensor([-2.8284, -2.8284]))
+    """
     return fused_parameters(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])
 
 

@@ -23,6 +23,13 @@ def skip_init(module_cls, *args, **kwargs):
     ------
     RuntimeError
         If it is not a class of Modules, or takes no `device`.
+
+    Examples
+    --------
+    >>> from tensorlab import nn
+    >>> net = skip_init(nn.Linear, 1000, 1000)
+    >>> net.weight.shape
+    tensorlab.Size([1000, 1000])
     """
     if not (isinstance(module_cls, type) and issubclass(module_cls, Module)):
         raise RuntimeError(f"skip_init: expected a Module class, got {module_cls}")

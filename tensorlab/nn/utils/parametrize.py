@@ -45,6 +45,17 @@ def cached():
     """Compute each parametrized tensor once while this context is active.
 
     A recurrent layer reads its weight in each step; this context spares it all computations but the first.
+
+    Examples
+    --------
+    >>> from tensorlab import nn
+    >>> net = nn.Linear(2, 2)
+    >>> _ = register_parametrization(net, "weight", nn.Tanh())
+    >>> net.weight is net.weight
+    False
+    >>> with cached():
+    ...     print(net.weight is net.weight)
+    True
     """
     Cache.depth += 1
     try:
@@ -74,6 +85,14 @@ class ParametrizationList(ModuleList):
     ------
     ValueError
         If there is no function, or one of them changes shape or dtype without `unsafe`.
+
+    Examples
+    --------
+    >>> from tensorlab import nn
+    >>> net = nn.Linear(2, 2)
+    >>> _ = register_parametrization(net, "weight", nn.Tanh())
+    >>> len(net.parametrizations.weight), net.parametrizations.weight.original.shape
+    (1, tensorlab.Size([2, 2]))
     """
 
     def __init__(self, modules, original, unsafe=False):
@@ -365,6 +384,16 @@ def remove_parametrizations(module, tensor_name, leave_parametrized=True):
     ------
     ValueError
         If the tensor is not parametrized, or `leave_parametrized` is False and there are several originals.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import nn
+    >>> net = nn.Linear(2, 2)
+    >>> _ = register_parametrization(net, "weight", nn.Tanh())
+    >>> _ = remove_parametrizations(net, "weight")
+    >>> is_parametrized(net), net.weight.abs().max() < 1
+    (False, tensor(True))
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(
@@ -394,7 +423,16 @@ def remove_parametrizations(module, tensor_name, leave_parametrized=True):
 
 
 def type_before_parametrizations(module):
-    """Return the class that a module had before its first parametrization."""
+    """Return the class that a module had before its first parametrization.
+
+    Examples
+    --------
+    >>> from tensorlab import nn
+    >>> net = nn.Linear(2, 2)
+    >>> _ = register_parametrization(net, "weight", nn.Tanh())
+    >>> type(net).__name__, type_before_parametrizations(net).__name__
+    ('ParametrizedLinear', 'Linear')
+    """
     return type(module).__bases__[1] if isinstance(module, Parametrized) else type(module)
 
 
@@ -409,6 +447,15 @@ def transfer_parametrizations_and_params(from_module, to_module, tensor_name=Non
     Returns
     -------
     Module, `to_module`
+
+    Examples
+    --------
+    >>> from tensorlab import nn
+    >>> old, new = nn.Linear(2, 2), nn.Linear(2, 2)
+    >>> _ = register_parametrization(old, "weight", nn.Tanh())
+    >>> _ = transfer_parametrizations_and_params(old, new)
+    >>> bool((new.weight == old.weight).all())
+    True
     """
     if not is_parametrized(from_module):
         return to_module

@@ -143,7 +143,17 @@ def pruning_of(module, name):
 
 
 class PruningContainer(BasePruningMethod):
-    """Several pruning methods of one parameter, one after the other."""
+    """Several pruning methods of one parameter, one after the other.
+
+    Examples
+    --------
+    >>> from tensorlab import nn
+    >>> net = nn.Linear(8, 1)
+    >>> _ = nn.utils.prune.random_unstructured(net, "weight", amount=2)
+    >>> _ = nn.utils.prune.l1_unstructured(net, "weight", amount=3)
+    >>> net.weight_mask.sum()
+    tensor(3.)
+    """
 
     def __init__(self, *methods):
         self._pruning_methods = ()
@@ -193,7 +203,16 @@ class PruningContainer(BasePruningMethod):
 
 
 class Identity(BasePruningMethod):
-    """Prune nothing, but have mask and original."""
+    """Prune nothing, but have mask and original.
+
+    Examples
+    --------
+    >>> from tensorlab import nn
+    >>> net = nn.Linear(2, 1)
+    >>> _ = Identity.apply(net, "weight")
+    >>> net.weight_mask
+    tensor([[1., 1.]])
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -207,6 +226,12 @@ class RandomUnstructured(BasePruningMethod):
     Parameters
     ----------
     amount : int, how many; or float from 0 to 1, which share
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> RandomUnstructured(amount=0.25).prune(tensorlab.ones(8)).sum()
+    tensor(6.)
     """
 
     PRUNING_TYPE = "unstructured"
@@ -230,6 +255,13 @@ class L1Unstructured(BasePruningMethod):
     Parameters
     ----------
     amount : int, how many; or float from 0 to 1, which share
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([1.0, -4.0, 0.5, 3.0])
+    >>> L1Unstructured(amount=2).prune(x)
+    tensor([ 0., -4.,  0.,  3.])
     """
 
     PRUNING_TYPE = "unstructured"
@@ -252,6 +284,12 @@ class RandomStructured(BasePruningMethod):
     ----------
     amount : int, how many; or float from 0 to 1, which share
     dim : int
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> RandomStructured(amount=1, dim=0).prune(tensorlab.ones(3, 2)).sum(1).sort().values
+    tensor([0., 2., 2.])
     """
 
     PRUNING_TYPE = "structured"
@@ -279,6 +317,15 @@ class LnStructured(BasePruningMethod):
     amount : int, how many; or float from 0 to 1, which share
     n : int, float, inf or "fro", which norm
     dim : int
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([[1.0, 2.0], [0.1, 0.2], [3.0, 4.0]])
+    >>> LnStructured(amount=1, n=2, dim=0).prune(x)
+    tensor([[1., 2.],
+            [0., 0.],
+            [3., 4.]])
     """
 
     PRUNING_TYPE = "structured"
@@ -297,7 +344,17 @@ class LnStructured(BasePruningMethod):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prune by a mask that the program made."""
+    """Prune by a mask that the program made.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import nn
+    >>> net = nn.Linear(2, 1)
+    >>> _ = CustomFromMask.apply(net, "weight", tensorlab.tensor([[1.0, 0.0]]))
+    >>> net.weight_mask
+    tensor([[1., 0.]])
+    """
 
     PRUNING_TYPE = "global"
 

@@ -81,6 +81,15 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
     New programs use `nn.utils.parametrizations.spectral_norm`. State dicts that PyTorch wrote before version 1.0
     lack `weight_v` and are refused.
     Source: Miyato et al. 2018, "Spectral Normalization for Generative Adversarial Networks".
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import nn
+    >>> net = spectral_norm(nn.Linear(4, 3), n_power_iterations=50)
+    >>> _ = net(tensorlab.ones(1, 4))
+    >>> tensorlab.linalg.matrix_norm(net.weight, 2).round(decimals=3).item()
+    1.0
     """
     if find_hook(module, SpectralNorm, name) is not None:
         raise RuntimeError(
@@ -124,6 +133,13 @@ def remove_spectral_norm(module, name="weight"):
     ------
     ValueError
         If the parameter has no such norm.
+
+    Examples
+    --------
+    >>> from tensorlab import nn
+    >>> net = remove_spectral_norm(nn.utils.spectral_norm(nn.Linear(4, 3)))
+    >>> [name for name, _ in net.named_parameters()]
+    ['bias', 'weight']
     """
     key = find_hook(module, SpectralNorm, name)
     if key is None:

@@ -104,6 +104,17 @@ def remove_weight_norm(module, name="weight"):
     ------
     ValueError
         If the parameter has no such norm.
+
+    Examples
+    --------
+    >>> from tensorlab import nn
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):  # weight_norm is an older function
+    ...     net = nn.utils.weight_norm(nn.Linear(4, 3))
+    >>> sorted(name for name, _ in net.named_parameters())
+    ['bias', 'weight_g', 'weight_v']
+    >>> sorted(name for name, _ in remove_weight_norm(net).named_parameters())
+    ['bias', 'weight']
     """
     key = find_hook(module, WeightNorm, name)
     if key is None:

@@ -285,7 +285,15 @@ def scatter_add(TensorBase input not None, dim, index, src, *, out=None):
     return run_4(SCATTER_ADD, input, dim_of(dim, input, "scatter_add"), index, src, out, NO_PARTIAL_OVERLAP | OTHERS_APART)
 
 def scatter_add_(TensorBase input not None, dim, index, src):
-    """`scatter_add`, written over `input`. A call that raises has changed nothing."""
+    """`scatter_add`, written over `input`. A call that raises has changed nothing.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.zeros(3)
+    >>> x.scatter_add_(0, tensorlab.tensor([0, 2, 2]), tensorlab.tensor([1.0, 2.0, 3.0]))
+    tensor([1., 0., 5.])
+    """
     check_tensor("scatter_add_", "index", index)
     check_tensor("scatter_add_", "src", src)
     return run_4(SCATTER_ADD_, input, dim_of(dim, input, "scatter_add_"), index, src)

@@ -295,7 +295,17 @@ def index_add(TensorBase input not None, dim, index, source, *, alpha=1, out=Non
     return store_out("index_add", result, out, (input, index, source), NO_PARTIAL_OVERLAP | OTHERS_APART)
 
 def index_add_(TensorBase input not None, dim, index, source, *, alpha=1):
-    """`index_add`, written over `input`. A call that raises has changed nothing."""
+    """`index_add`, written over `input`. A call that raises has changed nothing.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.zeros(3, 2)
+    >>> x.index_add_(0, tensorlab.tensor([2, 2]), tensorlab.ones(2, 2))
+    tensor([[0., 0.],
+            [0., 0.],
+            [2., 2.]])
+    """
     return run_index_add(INDEX_ADD_, input, dim, index, source, alpha)
 
 
@@ -355,7 +365,17 @@ def index_copy(TensorBase input not None, dim, index, source, *, out=None):
     return store_out("index_copy", result, out, (input, index, source), NO_PARTIAL_OVERLAP | OTHERS_APART)
 
 def index_copy_(TensorBase input not None, dim, index, source):
-    """`index_copy`, written over `input`. A call that raises has changed nothing."""
+    """`index_copy`, written over `input`. A call that raises has changed nothing.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.zeros(3, 2)
+    >>> x.index_copy_(0, tensorlab.tensor([2]), tensorlab.tensor([[1.0, 2.0]]))
+    tensor([[0., 0.],
+            [0., 0.],
+            [1., 2.]])
+    """
     return run_index_copy(INDEX_COPY_, input, dim, index, source)
 
 
@@ -462,7 +482,15 @@ def index_fill(TensorBase input not None, dim, index, value):
     return run_4(INDEX_FILL, input, dim_of(dim, input, "index_fill"), index, value)
 
 def index_fill_(TensorBase input not None, dim, index, value):
-    """`index_fill`, written over `input`. A call that raises has changed nothing."""
+    """`index_fill`, written over `input`. A call that raises has changed nothing.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.zeros(2, 3).index_fill_(1, tensorlab.tensor([0, 2]), 7)
+    tensor([[7., 0., 7.],
+            [7., 0., 7.]])
+    """
     check_tensor("index_fill_", "index", index)
     return run_4(INDEX_FILL_, input, dim_of(dim, input, "index_fill_"), index, value)
 

@@ -165,7 +165,16 @@ def masked_scatter_kernel(TensorBase out, TensorBase x, TensorBase mask, TensorB
 cdef Op MASKED_SCATTER_ = inplace_op(MASKED_SCATTER)
 
 def masked_scatter_(TensorBase input not None, mask, source):
-    """`masked_scatter`, written over `input`. A call that raises has changed nothing."""
+    """`masked_scatter`, written over `input`. A call that raises has changed nothing.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.zeros(4)
+    >>> mask = tensorlab.tensor([True, False, True, False])
+    >>> x.masked_scatter_(mask, tensorlab.tensor([1.0, 2.0]))
+    tensor([1., 0., 2., 0.])
+    """
     check_tensor("masked_scatter_", "mask", mask)
     check_tensor("masked_scatter_", "source", source)
     return run_3(MASKED_SCATTER_, input, mask, source)

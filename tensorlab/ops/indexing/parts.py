@@ -194,7 +194,16 @@ def put(input, index, source, accumulate=False):
 
 
 def put_(input, index, source, accumulate=False):
-    """Write `put` over `input`; a call that raises has changed nothing."""
+    """Write `put` over `input`; a call that raises has changed nothing.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.zeros(2, 3)
+    >>> x.put_(tensorlab.tensor([0, 4]), tensorlab.tensor([1.0, 2.0]))
+    tensor([[1., 0., 0.],
+            [0., 2., 0.]])
+    """
     index, source = put_arguments(input, index, source, "put_")
     apart_from(input, index, "put_", "the index")
     if any(step == 0 and size > 1 for step, size in zip(input.stride(), input.shape, strict=True)):

@@ -278,7 +278,16 @@ def scatter_reduce(TensorBase input not None, dim, index, src, reduce, *, bint i
     return store_out("scatter_reduce", result, out, (input, index, src), NO_PARTIAL_OVERLAP | OTHERS_APART)
 
 def scatter_reduce_(TensorBase input not None, dim, index, src, reduce, *, bint include_self=True):
-    """`scatter_reduce`, written over `input`. A call that raises has changed nothing."""
+    """`scatter_reduce`, written over `input`. A call that raises has changed nothing.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.zeros(2)
+    >>> places = tensorlab.tensor([0, 0, 1])
+    >>> x.scatter_reduce_(0, places, tensorlab.tensor([1.0, 5.0, 2.0]), "amax")
+    tensor([5., 2.])
+    """
     return run_scatter_reduce(SCATTER_REDUCE_, input, dim, index, src, reduce, include_self, "scatter_reduce_")
 
 gather_module.set_reducing((scatter_reduce, scatter_reduce_))
@@ -336,7 +345,16 @@ def index_reduce(TensorBase input not None, dim, index, source, reduce, *, bint 
     return store_out("index_reduce", result, out, (input, index, source), NO_PARTIAL_OVERLAP | OTHERS_APART)
 
 def index_reduce_(TensorBase input not None, dim, index, source, reduce, *, bint include_self=True):
-    """`index_reduce`, written over `input`. A call that raises has changed nothing."""
+    """`index_reduce`, written over `input`. A call that raises has changed nothing.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2)
+    >>> places = tensorlab.tensor([0, 0, 1])
+    >>> x.index_reduce_(0, places, tensorlab.tensor([2.0, 3.0, 4.0]), "prod")
+    tensor([6., 4.])
+    """
     d, each = for_each_element(input, dim, index, source, reduce, "index_reduce_")
     apart_from(input, index, "index_reduce_", "the index")
     return run_scatter_reduce(SCATTER_REDUCE_, input, d, each, source, reduce, include_self, "index_reduce_")

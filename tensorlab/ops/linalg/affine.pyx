@@ -204,7 +204,16 @@ def addmm(TensorBase input not None, mat1, mat2, *, beta=1, alpha=1, out=None):
     return run_addmm(ADDMM, input, mat1, mat2, beta, alpha, out)
 
 def addmm_(TensorBase input not None, mat1, mat2, *, beta=1, alpha=1):
-    """`addmm`, written over `input`."""
+    """`addmm`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2, 2)
+    >>> x.addmm_(tensorlab.eye(2), tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]]), beta=10)
+    tensor([[11., 12.],
+            [13., 14.]])
+    """
     return run_addmm(ADDMM_, input, mat1, mat2, beta, alpha)
 
 def baddbmm(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1, out=None):
@@ -229,7 +238,15 @@ def baddbmm(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1, out=N
     return run_baddbmm(BADDBMM, input, batch1, batch2, beta, alpha, out)
 
 def baddbmm_(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1):
-    """`baddbmm`, written over `input`."""
+    """`baddbmm`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.zeros(5, 2, 2)
+    >>> x.baddbmm_(tensorlab.ones(5, 2, 3), tensorlab.ones(5, 3, 2)).sum()
+    tensor(60.)
+    """
     return run_baddbmm(BADDBMM_, input, batch1, batch2, beta, alpha)
 
 def addbmm(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1, out=None):
@@ -244,6 +261,14 @@ def addbmm(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1, out=No
     Returns
     -------
     Tensor, shape (n, p)
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> a = tensorlab.ones(5, 2, 3)
+    >>> tensorlab.addbmm(tensorlab.zeros(2, 4), a, tensorlab.ones(5, 3, 4))
+    tensor([[15., 15., 15., 15.],
+            [15., 15., 15., 15.]])
     """
     cdef TensorBase a = as_tensor_argument(batch1, "addbmm", "batch1"), b = as_tensor_argument(batch2, "addbmm", "batch2")
     input, a, b = in_lower((input, a, b))
@@ -256,7 +281,16 @@ def addbmm(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1, out=No
     return store_out("addbmm", result, out, (input, a, b))
 
 def addbmm_(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1):
-    """`addbmm`, written over `input`."""
+    """`addbmm`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.zeros(2, 2)
+    >>> x.addbmm_(tensorlab.ones(5, 2, 3), tensorlab.ones(5, 3, 2))
+    tensor([[15., 15.],
+            [15., 15.]])
+    """
     return write_over("addbmm_", input, addbmm(input, batch1, batch2, beta=beta, alpha=alpha))
 
 
@@ -269,6 +303,13 @@ def addmv(TensorBase input not None, mat, vec, *, beta=1, alpha=1, out=None):
     input : Tensor, which is broadcast to (n,); not read if `beta` is 0
     mat : Tensor, shape (n, m)
     vec : Tensor, shape (m,)
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> A = tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> tensorlab.addmv(tensorlab.tensor([10.0, 20.0]), A, tensorlab.ones(2))
+    tensor([13., 27.])
     """
     cdef TensorBase product = mv(as_tensor_argument(mat, "addmv", "mat"), vec)
     keep, factor = as_factor(beta, product, "addmv", "beta"), as_factor(alpha, product, "addmv", "alpha")
@@ -277,7 +318,15 @@ def addmv(TensorBase input not None, mat, vec, *, beta=1, alpha=1, out=None):
     return store_out("addmv", result, out, (input, mat, vec))
 
 def addmv_(TensorBase input not None, mat, vec, *, beta=1, alpha=1):
-    """`addmv`, written over `input`."""
+    """`addmv`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.zeros(2)
+    >>> x.addmv_(tensorlab.tensor([[1.0, 2.0], [3.0, 4.0]]), tensorlab.ones(2))
+    tensor([3., 7.])
+    """
     return write_over("addmv_", input, addmv(input, mat, vec, beta=beta, alpha=alpha))
 
 def outer(TensorBase input not None, vec2, *, out=None):
@@ -310,6 +359,14 @@ def addr(TensorBase input not None, vec1, vec2, *, beta=1, alpha=1, out=None):
     ------
     DTypeError
         If `beta` or `alpha` is of a kind that the result is not: a float for integers, or a bool for numbers.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([1.0, 10.0])
+    >>> tensorlab.addr(tensorlab.zeros(2, 3), x, tensorlab.arange(3.0))
+    tensor([[ 0.,  1.,  2.],
+            [ 0., 10., 20.]])
     """
     cdef TensorBase x = as_tensor_argument(vec1, "addr", "vec1"), y = as_tensor_argument(vec2, "addr", "vec2"), product
     cdef int dtype
@@ -324,7 +381,16 @@ def addr(TensorBase input not None, vec1, vec2, *, beta=1, alpha=1, out=None):
     return store_out("addr", result, out, (input, vec1, vec2), CASTS | NO_PARTIAL_OVERLAP)
 
 def addr_(TensorBase input not None, vec1, vec2, *, beta=1, alpha=1):
-    """`addr`, written over `input`."""
+    """`addr`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2, 2)
+    >>> x.addr_(tensorlab.tensor([1.0, 2.0]), tensorlab.tensor([1.0, 2.0]))
+    tensor([[2., 3.],
+            [3., 5.]])
+    """
     return write_over("addr_", input, addr(input, vec1, vec2, beta=beta, alpha=alpha))
 
 def inner(TensorBase input not None, other, *, out=None):

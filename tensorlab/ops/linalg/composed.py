@@ -228,7 +228,16 @@ def renorm(input, p, dim, maxnorm, *, out=None):
 
 @accepts_numpy_names
 def renorm_(input, p, dim, maxnorm):
-    """`renorm`, written over `input`."""
+    """`renorm`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([[3.0, 4.0], [0.3, 0.4]])
+    >>> x.renorm_(2, 0, 1.0)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
+    """
     return input.copy_(_renormed(input.clone(), p, dim, maxnorm))
 
 

@@ -62,7 +62,17 @@ def add(input, other, late=None, *, alpha=1, out=None):
     return run_ternary(ADD_SCALED, input, other, checked_alpha("add", input, other, alpha), out)
 
 def add_(TensorBase input not None, other, late=None, *, alpha=1):
-    """`add`, written over `input`."""
+    """`add`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([1.0, 2.0])
+    >>> x.add_(10).add_(tensorlab.tensor([1.0, 2.0]), alpha=-1) is x
+    True
+    >>> x
+    tensor([10., 10.])
+    """
     if late is not None:
         alpha, other = old_order("add_", "alpha", other, alpha), late
     if is_one(alpha):
@@ -160,7 +170,15 @@ def sub(input, other, late=None, *, alpha=1, out=None):
     return run_ternary(SUB_SCALED, input, other, checked_alpha("sub", input, other, alpha), out)
 
 def sub_(TensorBase input not None, other, late=None, *, alpha=1):
-    """`sub`, written over `input`."""
+    """`sub`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([1.0, 2.0])
+    >>> x.sub_(tensorlab.tensor([1.0, 1.0]), alpha=0.5)
+    tensor([0.5000, 1.5000])
+    """
     if late is not None:
         alpha, other = old_order("sub_", "alpha", other, alpha), late
     refuse_bool("sub_", input, other)

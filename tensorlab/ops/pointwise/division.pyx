@@ -78,7 +78,15 @@ def div(input, other, *, rounding_mode=None, out=None):
     return run_binary(op, input, other, out)
 
 def div_(TensorBase input not None, other, *, rounding_mode=None):
-    """`div`, written over `input`."""
+    """`div`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([7.0, -7.0])
+    >>> x.div_(2, rounding_mode="floor")
+    tensor([ 3., -4.])
+    """
     if rounding_mode is None:
         return run_binary_inplace(DIV, input, other)
     refuse_zero("div_", input, other)
@@ -215,7 +223,14 @@ def floor_divide(input, other, *, out=None):
     return run_binary(DIV_FLOOR, input, other, out)
 
 def floor_divide_(TensorBase input not None, other):
-    """`floor_divide`, written over `input`."""
+    """`floor_divide`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([7, -7]).floor_divide_(2)
+    tensor([ 3, -4])
+    """
     refuse_zero("floor_divide_", input, other)
     return run_binary_inplace(DIV_FLOOR, input, other)
 
@@ -274,7 +289,14 @@ def remainder(input, other, *, out=None):
     return run_binary(REMAINDER, input, other, out)
 
 def remainder_(TensorBase input not None, other):
-    """`remainder`, written over `input`."""
+    """`remainder`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([7, -7]).remainder_(3)
+    tensor([1, 2])
+    """
     refuse_zero("remainder_", input, other)
     return run_binary_inplace(REMAINDER, input, other)
 
@@ -321,7 +343,14 @@ def fmod(TensorBase input not None, other, *, out=None):
     return run_binary(FMOD, input, other, out)
 
 def fmod_(TensorBase input not None, other):
-    """`fmod`, written over `input`."""
+    """`fmod`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([7, -7]).fmod_(3)
+    tensor([ 1, -1])
+    """
     refuse_zero("fmod_", input, other)
     return run_binary_inplace(FMOD, input, other)
 

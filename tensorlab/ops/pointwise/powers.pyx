@@ -209,7 +209,14 @@ def pow(input, exponent, *, out=None):
     return run_binary(POW, input, exponent, out) if op is POW else run_unary(op, input, out)
 
 def pow_(TensorBase input not None, exponent):
-    """`pow`, written over `input`."""
+    """`pow`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([1.0, 2.0, 3.0]).pow_(2)
+    tensor([1., 4., 9.])
+    """
     cdef Op op = power_op("pow_", input, exponent)
     return run_binary_inplace(POW, input, exponent) if op is POW else run_unary_inplace(op, input)
 
@@ -237,7 +244,14 @@ def float_power(input, exponent, *, out=None):
     return pow(wide(input), wide(exponent), out=out)
 
 def float_power_(TensorBase input not None, exponent):
-    """`float_power`, written over `input`, which must be float64."""
+    """`float_power`, written over `input`, which must be float64.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([2.0], dtype=tensorlab.float64).float_power_(0.5)
+    tensor([1.4142], dtype=tensorlab.float64)
+    """
     if input.dtype_ != FLOAT64 and input.dtype_ != COMPLEX128:
         raise DTypeError(f"float_power_: input is {input.dtype}, but the result is tensorlab.float64; use float_power")
     return pow_(input, wide(exponent))

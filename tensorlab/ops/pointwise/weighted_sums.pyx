@@ -63,7 +63,15 @@ def addcmul(TensorBase input not None, tensor1, tensor2, late=None, *, value=1, 
     return run_quaternary(ADDCMUL, input, tensor1, tensor2, value, out)
 
 def addcmul_(TensorBase input not None, tensor1, tensor2, late=None, *, value=1):
-    """`addcmul`, written over `input`."""
+    """`addcmul`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2)
+    >>> x.addcmul_(tensorlab.tensor([1.0, 2.0]), tensorlab.tensor([3.0, 4.0]), value=10)
+    tensor([31., 81.])
+    """
     if late is not None:
         value, tensor1, tensor2 = old_order("addcmul_", "value", tensor1, value), tensor2, late
     return run_quaternary_inplace(ADDCMUL, input, tensor1, tensor2, fitting_value("addcmul_", input, tensor1, tensor2, value))
@@ -113,7 +121,15 @@ def addcdiv(TensorBase input not None, tensor1, tensor2, late=None, *, value=1, 
     return run_quaternary(ADDCDIV, input, tensor1, tensor2, value, out)
 
 def addcdiv_(TensorBase input not None, tensor1, tensor2, late=None, *, value=1):
-    """`addcdiv`, written over `input`."""
+    """`addcdiv`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2)
+    >>> x.addcdiv_(tensorlab.tensor([1.0, 2.0]), tensorlab.tensor([4.0, 4.0]), value=-1)
+    tensor([0.7500, 0.5000])
+    """
     if late is not None:
         value, tensor1, tensor2 = old_order("addcdiv_", "value", tensor1, value), tensor2, late
     refuse_integer_quotient("addcdiv_", tensor1, tensor2)
@@ -171,7 +187,15 @@ def lerp(TensorBase input not None, TensorBase end not None, weight, *, out=None
     return run_ternary(LERP, input, end, weight, out)
 
 def lerp_(TensorBase input not None, TensorBase end not None, weight):
-    """`lerp`, written over `input`."""
+    """`lerp`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> average = tensorlab.tensor([0.0, 10.0])
+    >>> average.lerp_(tensorlab.tensor([1.0, 20.0]), 0.1)
+    tensor([ 0.1000, 11.0000])
+    """
     check_lerp("lerp_", input, end, weight)
     return run_ternary_inplace(LERP, input, end, weight)
 

@@ -230,6 +230,14 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     ------
     ShapeError
         If shapes do not fit.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x, h, c = tensorlab.ones(1, 3), tensorlab.zeros(1, 2), tensorlab.zeros(1, 2)
+    >>> h, c = lstm_cell(x, (h, c), tensorlab.zeros(8, 3), tensorlab.zeros(8, 2))
+    >>> h.shape, c.shape
+    (tensorlab.Size([1, 2]), tensorlab.Size([1, 2]))
     """
     if len(hx) != 2:
         raise ShapeError(f"lstm_cell: hx has {len(hx)} states; expected two, state and cell")
@@ -240,15 +248,38 @@ def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of a GRU: the next state, (batch, hidden).
 
     The arguments are those of `lstm_cell`, but `hx` is one Tensor, and there are 3 gates.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x, h = tensorlab.ones(1, 3), tensorlab.ones(1, 2)
+    >>> gru_cell(x, h, tensorlab.zeros(6, 3), tensorlab.zeros(6, 2))
+    tensor([[0.5000, 0.5000]])
     """
     return run_cell("gru_cell", "GRU", input, [hx], w_ih, w_hh, (b_ih, b_hh))[0]
 
 
 def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
-    """One step of a plain layer with tanh: the next state. See `gru_cell`; there is 1 gate."""
+    """One step of a plain layer with tanh: the next state. See `gru_cell`; there is 1 gate.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x, h = tensorlab.ones(1, 3), tensorlab.zeros(1, 2)
+    >>> rnn_tanh_cell(x, h, tensorlab.ones(2, 3), tensorlab.zeros(2, 2))
+    tensor([[0.9951, 0.9951]])
+    """
     return run_cell("rnn_tanh_cell", "RNN_TANH", input, [hx], w_ih, w_hh, (b_ih, b_hh))[0]
 
 
 def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
-    """One step of a plain layer with relu: the next state. See `rnn_tanh_cell`."""
+    """One step of a plain layer with relu: the next state. See `rnn_tanh_cell`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x, h = tensorlab.ones(1, 3), tensorlab.zeros(1, 2)
+    >>> rnn_relu_cell(x, h, tensorlab.ones(2, 3), tensorlab.zeros(2, 2))
+    tensor([[3., 3.]])
+    """
     return run_cell("rnn_relu_cell", "RNN_RELU", input, [hx], w_ih, w_hh, (b_ih, b_hh))[0]

@@ -134,17 +134,38 @@ def to_sparse_csr(TensorBase self not None, dense_dim=None):
 
 
 def to_sparse_csc(TensorBase self not None, dense_dim=None):
-    """The matrix in layout sparse_csc: where each column begins, and the row of each element."""
+    """The matrix in layout sparse_csc: where each column begins, and the row of each element.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([[0, 7], [8, 9]]).to_sparse_csc().values()
+    tensor([8, 7, 9])
+    """
     return to_sparse(self, layout=sparse_csc, dense_dim=dense_dim)
 
 
 def to_sparse_bsr(TensorBase self not None, blocksize, dense_dim=None):
-    """The matrix in layout sparse_bsr: as sparse_csr, but each value is a block."""
+    """The matrix in layout sparse_bsr: as sparse_csr, but each value is a block.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.eye(4).to_sparse_bsr((2, 2)).values().shape
+    tensorlab.Size([2, 2, 2])
+    """
     return to_sparse(self, layout=sparse_bsr, blocksize=blocksize, dense_dim=dense_dim)
 
 
 def to_sparse_bsc(TensorBase self not None, blocksize, dense_dim=None):
-    """The matrix in layout sparse_bsc: as sparse_csc, but each value is a block."""
+    """The matrix in layout sparse_bsc: as sparse_csc, but each value is a block.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.eye(4).to_sparse_bsc((2, 2)).values().shape
+    tensorlab.Size([2, 2, 2])
+    """
     return to_sparse(self, layout=sparse_bsc, blocksize=blocksize, dense_dim=dense_dim)
 
 
@@ -191,12 +212,28 @@ def to_dense(TensorBase self not None, dtype=None, *, masked_grad=None):
 
 
 def sparse_dim(TensorBase self not None):
-    """How many dimensions are given by indices: 0 of a dense tensor."""
+    """How many dimensions are given by indices: 0 of a dense tensor.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2, 3)
+    >>> x.sparse_dim(), x.to_sparse().sparse_dim()
+    (0, 2)
+    """
     return 0
 
 
 def dense_dim(TensorBase self not None):
-    """How many dimensions are not given by indices: all of a dense tensor's."""
+    """How many dimensions are not given by indices: all of a dense tensor's.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2, 3)
+    >>> x.dense_dim(), x.to_sparse(1).dense_dim()
+    (2, 1)
+    """
     return self.ndim_
 
 
@@ -206,42 +243,101 @@ cdef object refusal(TensorBase x, str name, str wanted):
 
 
 def coalesce(TensorBase self not None):
-    """The tensor of layout sparse_coo with each index once, in rising order: an error for other layouts."""
+    """The tensor of layout sparse_coo with each index once, in rising order: an error for other layouts.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.sparse_coo_tensor([[1, 1]], [2.0, 3.0], (3,))
+    >>> x.coalesce().values()
+    tensor([5.])
+    """
     raise refusal(self, "coalesce", "sparse_coo")
 
 
 def is_coalesced(TensorBase self not None):
-    """Whether a tensor of layout sparse_coo has each index once: an error for other layouts."""
+    """Whether a tensor of layout sparse_coo has each index once: an error for other layouts.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.sparse_coo_tensor([[1, 1]], [2.0, 3.0], (3,))
+    >>> x.is_coalesced(), x.coalesce().is_coalesced()
+    (False, True)
+    """
     raise refusal(self, "is_coalesced", "sparse_coo")
 
 
 def indices(TensorBase self not None):
-    """The indices of a coalesced tensor of layout sparse_coo: an error for other layouts."""
+    """The indices of a coalesced tensor of layout sparse_coo: an error for other layouts.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([[0, 7], [8, 0]]).to_sparse().indices()
+    tensor([[0, 1],
+            [1, 0]])
+    """
     raise refusal(self, "indices", "sparse_coo")
 
 
 def values(TensorBase self not None):
-    """The elements that a sparse tensor holds: an error for a dense one."""
+    """The elements that a sparse tensor holds: an error for a dense one.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([[0, 7], [8, 0]]).to_sparse().values()
+    tensor([7, 8])
+    """
     raise refusal(self, "values", "sparse_coo, or compressed")
 
 
 def crow_indices(TensorBase self not None):
-    """Where each row begins among the elements: an error for layouts other than sparse_csr and sparse_bsr."""
+    """Where each row begins among the elements: an error for layouts other than sparse_csr and sparse_bsr.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([[0, 7], [8, 9]]).to_sparse_csr().crow_indices()
+    tensor([0, 1, 3])
+    """
     raise refusal(self, "crow_indices", "sparse_csr or sparse_bsr")
 
 
 def col_indices(TensorBase self not None):
-    """The column of each element: an error for layouts other than sparse_csr and sparse_bsr."""
+    """The column of each element: an error for layouts other than sparse_csr and sparse_bsr.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([[0, 7], [8, 9]]).to_sparse_csr().col_indices()
+    tensor([1, 0, 1])
+    """
     raise refusal(self, "col_indices", "sparse_csr or sparse_bsr")
 
 
 def ccol_indices(TensorBase self not None):
-    """Where each column begins among the elements: an error for layouts other than sparse_csc and sparse_bsc."""
+    """Where each column begins among the elements: an error for layouts other than sparse_csc and sparse_bsc.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([[0, 7], [8, 9]]).to_sparse_csc().ccol_indices()
+    tensor([0, 1, 3])
+    """
     raise refusal(self, "ccol_indices", "sparse_csc or sparse_bsc")
 
 
 def row_indices(TensorBase self not None):
-    """The row of each element: an error for layouts other than sparse_csc and sparse_bsc."""
+    """The row of each element: an error for layouts other than sparse_csc and sparse_bsc.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([[0, 7], [8, 9]]).to_sparse_csc().row_indices()
+    tensor([1, 0, 1])
+    """
     raise refusal(self, "row_indices", "sparse_csc or sparse_bsc")
 
 

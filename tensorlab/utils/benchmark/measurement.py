@@ -207,7 +207,13 @@ def select_unit(t):
 
 
 def unit_to_english(u):
-    """Return the word for a unit: "us" is a microsecond."""
+    """Return the word for a unit: "us" is a microsecond.
+
+    Examples
+    --------
+    >>> unit_to_english("us")
+    'microsecond'
+    """
     return UNITS[u][0]
 
 
@@ -225,13 +231,27 @@ def trim_sigfig(x, n):
 
 
 def ordered_unique(elements):
-    """Return each element once, in the order in which they come first."""
+    """Return each element once, in the order in which they come first.
+
+    Examples
+    --------
+    >>> ordered_unique(["b", "a", "b"])
+    ['b', 'a']
+    """
     return list(dict.fromkeys(elements))
 
 
 @contextlib.contextmanager
 def set_torch_threads(n):
-    """Let ops use n threads in a block."""
+    """Let ops use n threads in a block.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> with set_torch_threads(1):
+    ...     print(tensorlab.get_num_threads())
+    1
+    """
     before = get_num_threads()
     set_num_threads(n)
     try:
