@@ -11,21 +11,43 @@ def __getattr__(name):
 
 
 def is_available():
-    """False: there is no such device."""
+    """False: there is no such device.
+
+    Examples
+    --------
+    >>> is_available()
+    False
+    """
     return False
 
 
 def device_count():
-    """0: how many devices there are."""
+    """0: how many devices there are.
+
+    Examples
+    --------
+    >>> device_count()
+    0
+    """
     return 0
 
 
 def manual_seed(seed):
-    """Seed the device's random numbers: nothing to do."""
+    """Seed the device's random numbers: nothing to do.
+
+    Examples
+    --------
+    >>> manual_seed(0)
+    """
 
 
 def seed():
-    """Seed the device's random numbers at random: nothing to do."""
+    """Seed the device's random numbers at random: nothing to do.
+
+    Examples
+    --------
+    >>> seed()
+    """
 
 
 def empty_cache():

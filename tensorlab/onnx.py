@@ -22,5 +22,11 @@ def __getattr__(name):
 
 
 def is_in_onnx_export() -> bool:
-    """False: nothing is being exported."""
+    """False: nothing is being exported.
+
+    Examples
+    --------
+    >>> is_in_onnx_export()
+    False
+    """
     return False

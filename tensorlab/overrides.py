@@ -324,7 +324,14 @@ def is_tensor_like(inp):
 
 
 def get_default_nowrap_functions():
-    """List the functions whose results the default hook hands on as they are."""
+    """List the functions whose results the default hook hands on as they are.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.Tensor.grad.__get__ in get_default_nowrap_functions()
+    True
+    """
     return {Tensor.grad.__get__, Tensor._base.__get__}
 
 
@@ -365,7 +372,16 @@ class TorchFunctionMode:
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
-    """A mode that changes nothing."""
+    """A mode that changes nothing.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> with BaseTorchFunctionMode():
+    ...     x = tensorlab.ones(2) + 1
+    >>> x
+    tensor([2., 2.])
+    """
 
 
 for _function in get_default_nowrap_functions():

@@ -77,6 +77,16 @@ def set_default_tensor_type(t):
     ------
     TypeError
         If it is no floating type.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import tensorlab
+    >>> with warnings.catch_warnings(action="ignore"):  # set_default_dtype is the newer name
+    ...     set_default_tensor_type(tensorlab.DoubleTensor)
+    ...     print(tensorlab.zeros(1).dtype)
+    ...     set_default_tensor_type(tensorlab.FloatTensor)
+    tensorlab.float64
     """
     warnings.warn(
         "set_default_tensor_type is deprecated; write set_default_dtype, and set_default_device",

@@ -18,25 +18,52 @@ def __getattr__(name):
 
 
 def is_available():
-    """False: there is no such device."""
+    """False: there is no such device.
+
+    Examples
+    --------
+    >>> is_available()
+    False
+    """
     return False
 
 
 def device_count():
-    """0: how many devices there are."""
+    """0: how many devices there are.
+
+    Examples
+    --------
+    >>> device_count()
+    0
+    """
     return 0
 
 
 def manual_seed(seed):
-    """Seed the current device's random numbers: nothing to do."""
+    """Seed the current device's random numbers: nothing to do.
+
+    Examples
+    --------
+    >>> manual_seed(0)
+    """
 
 
 def manual_seed_all(seed):
-    """Seed all devices' random numbers: nothing to do."""
+    """Seed all devices' random numbers: nothing to do.
+
+    Examples
+    --------
+    >>> manual_seed_all(0)
+    """
 
 
 def empty_cache():
-    """Give the devices' unused memory back: nothing to do."""
+    """Give the devices' unused memory back: nothing to do.
+
+    Examples
+    --------
+    >>> empty_cache()
+    """
 
 
 def synchronize(device=None):

@@ -127,7 +127,16 @@ def is_autocast_cache_enabled():
 
 
 def set_autocast_cache_enabled(enabled):
-    """Set whether the casts of weights are kept until the outermost block ends, for this thread."""
+    """Set whether the casts of weights are kept until the outermost block ends, for this thread.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> set_autocast_cache_enabled(False)
+    >>> tensorlab.is_autocast_cache_enabled()
+    False
+    >>> set_autocast_cache_enabled(True)
+    """
     _check_bool("set_autocast_cache_enabled", "enabled", enabled)
     set_cache_enabled(enabled)
 

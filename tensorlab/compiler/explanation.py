@@ -41,6 +41,13 @@ def explain(f, *, backend="tensorlab", mode=None, options=None):
     ----------
     f : function or Module
     backend, mode, options : as for `compile`
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> result = explain(lambda x: x.exp().sum(), backend="eager")(tensorlab.zeros(2))
+    >>> type(result).__name__
+    'Explanation'
     """
     function = f
     if isinstance(f, Module):

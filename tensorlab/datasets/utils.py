@@ -143,6 +143,18 @@ def extract_archive(from_path, to_path=None, remove_finished=False):
     FileFormatError
         If the archive is damaged, of another kind, or has a member that would lie outside of the folder. Nothing is
         left of what was unpacked before.
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> import tempfile
+    >>> import zipfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with zipfile.ZipFile(pathlib.Path(folder, "all.zip"), "w") as archive:
+    ...         archive.writestr("note.txt", "hello")
+    ...     _ = extract_archive(pathlib.Path(folder, "all.zip"))
+    ...     print(pathlib.Path(folder, "note.txt").read_text())
+    hello
     """
     from_path = os.fspath(from_path)
     to_path = os.path.dirname(from_path) if to_path is None else os.fspath(to_path)

@@ -20,6 +20,18 @@ class VisionDataset(Dataset):
     ------
     ValueError
         If `transforms` is given together with one of the others.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> class Squares(VisionDataset):
+    ...     def __getitem__(self, i):
+    ...         return tensorlab.full((1, 2, 2), float(i)), i * i
+    ...     def __len__(self):
+    ...         return 10
+    ...
+    >>> Squares()[3][1]
+    9
     """
 
     def __init__(self, root=None, transforms=None, transform=None, target_transform=None):

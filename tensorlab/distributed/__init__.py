@@ -192,7 +192,13 @@ __getattr__, __dir__ = on_demand(
 
 
 def is_available() -> bool:
-    """Return whether process groups can be made: True."""
+    """Return whether process groups can be made: True.
+
+    Examples
+    --------
+    >>> is_available()
+    True
+    """
     return True
 
 
@@ -204,13 +210,25 @@ def is_torchelastic_launched() -> bool:
 
 def is_backend_available(backend) -> bool:
     """Return whether there is a backend of this name: "threads", and "mpi" and "gloo" where
-    mpi4py is installed."""
+    mpi4py is installed.
+
+    Examples
+    --------
+    >>> is_backend_available("threads"), is_backend_available("nccl")
+    (True, False)
+    """
     name = str(backend).lower()
     return name == "threads" or (name in ("mpi", "gloo") and is_mpi_available())
 
 
 def is_gloo_available() -> bool:
-    """Return whether the name "gloo" can be used: it stands for MPI here."""
+    """Return whether the name "gloo" can be used: it stands for MPI here.
+
+    Examples
+    --------
+    >>> is_gloo_available() == is_mpi_available()
+    True
+    """
     return is_mpi_available()
 
 
@@ -220,15 +238,33 @@ def is_mpi_available() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """Return False: the backend nccl is for CUDA devices, and there are none."""
+    """Return False: the backend nccl is for CUDA devices, and there are none.
+
+    Examples
+    --------
+    >>> is_nccl_available()
+    False
+    """
     return False
 
 
 def is_ucc_available() -> bool:
-    """Return False: the backend ucc is not here."""
+    """Return False: the backend ucc is not here.
+
+    Examples
+    --------
+    >>> is_ucc_available()
+    False
+    """
     return False
 
 
 def is_xccl_available() -> bool:
-    """Return False: the backend xccl is for Intel's accelerators, and there are none."""
+    """Return False: the backend xccl is for Intel's accelerators, and there are none.
+
+    Examples
+    --------
+    >>> is_xccl_available()
+    False
+    """
     return False

@@ -137,6 +137,18 @@ def reduce(tensor, dst=None, op=ReduceOp.SUM, group=None, async_op=False, group_
     tensor : Tensor; written at `dst` alone
     dst : int, a rank of the default group; or `group_dst`, a place in `group`
     op : ReduceOp
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import distributed as dist
+    >>> def add(rank):
+    ...     x = tensorlab.full((2,), float(rank + 1))
+    ...     dist.reduce(x, dst=0)
+    ...     return x.tolist()
+    ...
+    >>> dist.threads.spawn(add, nprocs=2)[0]  # only rank 0 has the sum
+    [3.0, 3.0]
     """
     check_tensor(tensor, "reduce")
     if outside(group, "reduce"):
@@ -190,6 +202,18 @@ def all_gather_into_tensor(output_tensor, input_tensor, group=None, async_op=Fal
     ----------
     output_tensor : Tensor of shape (ranks * n, ...) or (ranks, n, ...)
     input_tensor : Tensor of shape (n, ...), of one shape at all ranks
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import distributed as dist
+    >>> def gather(rank):
+    ...     every = tensorlab.empty(2)
+    ...     dist.all_gather_into_tensor(every, tensorlab.full((1,), float(rank)))
+    ...     return every.tolist()
+    ...
+    >>> dist.threads.spawn(gather, nprocs=2)
+    [[0.0, 1.0], [0.0, 1.0]]
     """
     where = "all_gather_into_tensor"
     check_tensor(output_tensor, where, "output_tensor")
@@ -215,6 +239,18 @@ def gather(tensor, gather_list=None, dst=None, group=None, async_op=False, group
     tensor : Tensor, this rank's
     gather_list : list of Tensor, one for each rank, at `dst` alone: what is written
     dst : int, a rank of the default group, by default 0; or `group_dst`, a place in `group`
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import distributed as dist
+    >>> def collect(rank):
+    ...     parts = [tensorlab.empty(1) for _ in range(2)] if rank == 0 else None
+    ...     dist.gather(tensorlab.full((1,), float(rank)), parts, dst=0)
+    ...     return parts
+    ...
+    >>> dist.threads.spawn(collect, nprocs=2)
+    [[tensor([0.]), tensor([1.])], None]
     """
     check_tensor(tensor, "gather")
     if outside(group, "gather"):
@@ -247,6 +283,19 @@ def scatter(tensor, scatter_list=None, src=None, group=None, async_op=False, gro
     tensor : Tensor, what is written
     scatter_list : list of Tensor, one for each rank, at `src` alone
     src : int, a rank of the default group, by default 0; or `group_src`, a place in `group`
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import distributed as dist
+    >>> def hand_out(rank):
+    ...     x = tensorlab.empty(1)
+    ...     parts = [tensorlab.tensor([10.0]), tensorlab.tensor([20.0])]
+    ...     dist.scatter(x, parts if rank == 0 else None)
+    ...     return x.item()
+    ...
+    >>> dist.threads.spawn(hand_out, nprocs=2)
+    [10.0, 20.0]
     """
     check_tensor(tensor, "scatter")
     if outside(group, "scatter"):
@@ -279,6 +328,18 @@ def reduce_scatter(output, input_list, op=ReduceOp.SUM, group=None, async_op=Fal
     output : Tensor, what is written
     input_list : list of Tensor, one for each rank
     op : ReduceOp
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import distributed as dist
+    >>> def add(rank):
+    ...     x = tensorlab.empty(1)
+    ...     dist.reduce_scatter(x, [tensorlab.tensor([1.0]), tensorlab.tensor([10.0 * rank])])
+    ...     return x.item()
+    ...
+    >>> dist.threads.spawn(add, nprocs=2)
+    [2.0, 10.0]
     """
     where = "reduce_scatter"
     check_tensor(output, where, "output")
@@ -332,6 +393,18 @@ def all_to_all(output_tensor_list, input_tensor_list, group=None, async_op=False
     output_tensor_list : list of Tensor, one for each rank: what is written
     input_tensor_list : list of Tensor, one for each rank; `input_tensor_list[j]` at rank i has
         as many elements as `output_tensor_list[i]` at rank j
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import distributed as dist
+    >>> def exchange(rank):
+    ...     received = [tensorlab.empty(1) for _ in range(2)]
+    ...     dist.all_to_all(received, [tensorlab.tensor([10.0 * rank + i]) for i in range(2)])
+    ...     return tensorlab.cat(received).tolist()
+    ...
+    >>> dist.threads.spawn(exchange, nprocs=2)
+    [[0.0, 10.0], [1.0, 11.0]]
     """
     if outside(group, "all_to_all"):
         return None
@@ -355,6 +428,18 @@ def all_to_all_single(
     output, input : Tensor; equal sizes but for the first dim
     output_split_sizes, input_split_sizes : list of int, sizes along the first dim, one for each
         rank; None cuts into equal parts
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import distributed as dist
+    >>> def exchange(rank):
+    ...     received = tensorlab.empty(2)
+    ...     dist.all_to_all_single(received, 10.0 * rank + tensorlab.arange(2.0))
+    ...     return received.tolist()
+    ...
+    >>> dist.threads.spawn(exchange, nprocs=2)
+    [[0.0, 10.0], [1.0, 11.0]]
     """
     where = "all_to_all_single"
     check_tensor(output, where, "output")
@@ -380,6 +465,17 @@ def barrier(group=None, async_op=False, device_ids=None, timeout=None):
     async_op : bool; True returns a Work to wait for, and False waits
     device_ids : accepted for PyTorch's sake
     timeout : timedelta, by default the group's
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import distributed as dist
+    >>> def meet(rank):
+    ...     dist.barrier()  # no rank goes on before the others are here
+    ...     return rank
+    ...
+    >>> dist.threads.spawn(meet, nprocs=2)
+    [0, 1]
     """
     if outside(group, "barrier"):
         return None
@@ -392,6 +488,17 @@ def monitored_barrier(group=None, timeout=None, wait_all_ranks=False):
 
     `barrier` does that here as well. `wait_all_ranks` is accepted for PyTorch's sake: the error
     always names all.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import distributed as dist
+    >>> def meet(rank):
+    ...     dist.monitored_barrier()
+    ...     return rank
+    ...
+    >>> dist.threads.spawn(meet, nprocs=2)
+    [0, 1]
     """
     if group is GroupMember.NON_GROUP_MEMBER:
         return
@@ -405,6 +512,18 @@ def all_reduce_coalesced(tensors, op=ReduceOp.SUM, group=None, async_op=False):
     ----------
     tensors : list of Tensor, of one dtype
     op : ReduceOp
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import distributed as dist
+    >>> def add(rank):
+    ...     x, y = tensorlab.ones(1), tensorlab.full((2,), 3.0)
+    ...     dist.all_reduce_coalesced([x, y])
+    ...     return x.tolist(), y.tolist()
+    ...
+    >>> dist.threads.spawn(add, nprocs=2)[0]
+    ([2.0], [6.0, 6.0])
     """
     tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     works = [all_reduce(x, op, group, async_op=True) for x in tensors]
@@ -418,6 +537,18 @@ def all_gather_coalesced(output_tensor_lists, input_tensor_list, group=None, asy
     ----------
     output_tensor_lists : list with one list of tensors for each rank
     input_tensor_list : list of Tensor, this rank's
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import distributed as dist
+    >>> def gather(rank):
+    ...     parts = [[tensorlab.empty(1)], [tensorlab.empty(1)]]
+    ...     dist.all_gather_coalesced(parts, [tensorlab.full((1,), float(rank))])
+    ...     return [part.item() for (part,) in parts]
+    ...
+    >>> dist.threads.spawn(gather, nprocs=2)[0]
+    [0.0, 1.0]
     """
     if outside(group, "all_gather_coalesced"):
         return None

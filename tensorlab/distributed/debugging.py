@@ -9,7 +9,13 @@ VARIABLE = "TORCH_DISTRIBUTED_DEBUG"
 
 
 class DebugLevel(enum.IntEnum):
-    """How much PyTorch checks and prints. Here ranks compare what they call at every level."""
+    """How much PyTorch checks and prints. Here ranks compare what they call at every level.
+
+    Examples
+    --------
+    >>> [level.name for level in DebugLevel]
+    ['OFF', 'INFO', 'DETAIL']
+    """
 
     OFF = 0
     INFO = 1
@@ -51,6 +57,13 @@ def set_debug_level(level):
     ------
     TypeError
         If it is no DebugLevel.
+
+    Examples
+    --------
+    >>> set_debug_level(DebugLevel.DETAIL)
+    >>> get_debug_level().name
+    'DETAIL'
+    >>> set_debug_level(DebugLevel.OFF)
     """
     if not isinstance(level, DebugLevel):
         raise TypeError(f"set_debug_level: level is {level!r}; expected a DebugLevel")
@@ -58,5 +71,16 @@ def set_debug_level(level):
 
 
 def set_debug_level_from_env():
-    """Go back to what the environment says."""
+    """Go back to what the environment says.
+
+    Examples
+    --------
+    >>> import os
+    >>> os.environ["TORCH_DISTRIBUTED_DEBUG"] = "INFO"
+    >>> set_debug_level_from_env()
+    >>> get_debug_level().name
+    'INFO'
+    >>> del os.environ["TORCH_DISTRIBUTED_DEBUG"]
+    >>> set_debug_level_from_env()
+    """
     chosen[0] = None

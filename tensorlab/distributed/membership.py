@@ -60,6 +60,16 @@ class ProcessGroup:
     transport : what carries its calls
     group_name, group_desc : str
     timeout : float, seconds until a wait ends with an error
+
+    Examples
+    --------
+    >>> from tensorlab import distributed as dist
+    >>> def show(rank):
+    ...     group = dist.group.WORLD
+    ...     return group.rank(), group.size(), group.name()
+    ...
+    >>> dist.threads.spawn(show, nprocs=2)
+    [(0, 2, 'threads'), (1, 2, 'threads')]
     """
 
     def __init__(self, transport, ranks, name, backend, timeout, desc=None):
@@ -153,11 +163,32 @@ class WorldOfGroup(type):
 
 
 class group(metaclass=WorldOfGroup):
-    """`group.WORLD` is the group of all ranks, or None before init_process_group."""
+    """`group.WORLD` is the group of all ranks, or None before init_process_group.
+
+    Examples
+    --------
+    >>> from tensorlab import distributed as dist
+    >>> def show(rank):
+    ...     return dist.group.WORLD.size()
+    ...
+    >>> dist.threads.spawn(show, nprocs=2)
+    [2, 2]
+    """
 
 
 class GroupMember(metaclass=WorldOfGroup):
-    """`GroupMember.NON_GROUP_MEMBER` is what `new_group` returns to a rank that isn't in it."""
+    """`GroupMember.NON_GROUP_MEMBER` is what `new_group` returns to a rank that isn't in it.
+
+    Examples
+    --------
+    >>> from tensorlab import distributed as dist
+    >>> def show(rank):
+    ...     first = dist.new_group([0])
+    ...     return first is dist.GroupMember.NON_GROUP_MEMBER
+    ...
+    >>> dist.threads.spawn(show, nprocs=2)
+    [False, True]
+    """
 
     NON_GROUP_MEMBER = -100
 
@@ -204,6 +235,15 @@ def get_rank(group=None):
     ------
     ValueError
         If there is no process group yet.
+
+    Examples
+    --------
+    >>> from tensorlab import distributed as dist
+    >>> def number(rank):
+    ...     return dist.get_rank()
+    ...
+    >>> dist.threads.spawn(number, nprocs=2)
+    [0, 1]
     """
     return the_group(group, "get_rank").rank() if is_member(group) else -1
 
@@ -215,6 +255,15 @@ def get_world_size(group=None):
     ------
     ValueError
         If there is no process group yet.
+
+    Examples
+    --------
+    >>> from tensorlab import distributed as dist
+    >>> def count(rank):
+    ...     return dist.get_world_size()
+    ...
+    >>> dist.threads.spawn(count, nprocs=2)
+    [2, 2]
     """
     return the_group(group, "get_world_size").size() if is_member(group) else -1
 
@@ -226,6 +275,15 @@ def get_backend(group=None):
     ------
     ValueError
         If there is no process group yet, or this rank isn't in it.
+
+    Examples
+    --------
+    >>> from tensorlab import distributed as dist
+    >>> def name(rank):
+    ...     return dist.get_backend()
+    ...
+    >>> dist.threads.spawn(name, nprocs=2)
+    ['threads', 'threads']
     """
     if not is_member(group):
         raise ValueError("get_backend: Invalid process group specified: this rank isn't in it")
@@ -233,7 +291,16 @@ def get_backend(group=None):
 
 
 def get_backend_config(group=None):
-    """Return the backend for each type of device, such as "cpu:gloo"."""
+    """Return the backend for each type of device, such as "cpu:gloo".
+
+    Examples
+    --------
+    >>> from tensorlab import distributed as dist
+    >>> dist.init_process_group("gloo", rank=0, world_size=1)
+    >>> dist.get_backend_config()
+    'cpu:gloo'
+    >>> dist.destroy_process_group()
+    """
     return f"cpu:{get_backend(group)}"
 
 
@@ -254,7 +321,17 @@ def get_default_backend_for_device(device):
 
 
 def get_process_group_ranks(group):
-    """Return the members of a group, as a list of their ranks in the default group."""
+    """Return the members of a group, as a list of their ranks in the default group.
+
+    Examples
+    --------
+    >>> from tensorlab import distributed as dist
+    >>> def ranks(rank):
+    ...     return dist.get_process_group_ranks(dist.group.WORLD)
+    ...
+    >>> dist.threads.spawn(ranks, nprocs=2)
+    [[0, 1], [0, 1]]
+    """
     return list(the_group(group, "get_process_group_ranks").ranks)
 
 
@@ -265,6 +342,16 @@ def get_group_rank(group, global_rank):
     ------
     ValueError
         If it isn't in it.
+
+    Examples
+    --------
+    >>> from tensorlab import distributed as dist
+    >>> def number(rank):
+    ...     last = dist.new_group([1, 2])  # every rank calls it, those outside, too
+    ...     return dist.get_group_rank(last, 2) if rank else None
+    ...
+    >>> dist.threads.spawn(number, nprocs=3)[2]
+    1
     """
     ours = the_group(group, "get_group_rank")
     if global_rank not in ours.place_of:
@@ -281,6 +368,16 @@ def get_global_rank(group, group_rank):
     ------
     ValueError
         If the group is smaller.
+
+    Examples
+    --------
+    >>> from tensorlab import distributed as dist
+    >>> def number(rank):
+    ...     last = dist.new_group([1, 2])  # every rank calls it, those outside, too
+    ...     return dist.get_global_rank(last, 0) if rank else None
+    ...
+    >>> dist.threads.spawn(number, nprocs=3)[2]
+    1
     """
     ours = the_group(group, "get_global_rank")
     if not 0 <= group_rank < len(ours.ranks):
@@ -295,6 +392,12 @@ def get_node_local_rank(fallback_rank=None):
     ------
     RuntimeError
         If it isn't set, and no fallback is given.
+
+    Examples
+    --------
+    >>> from tensorlab import distributed as dist
+    >>> dist.get_node_local_rank(fallback_rank=0)
+    0
     """
     if "LOCAL_RANK" in os.environ:
         return int(os.environ["LOCAL_RANK"])

@@ -79,6 +79,17 @@ def gather_object(obj, object_gather_list=None, dst=None, group=None, group_dst=
     obj : any object that can be pickled
     object_gather_list : list with a place for each rank, at `dst` alone, which are written
     dst : int, a rank of the default group, by default 0; or `group_dst`, a place in `group`
+
+    Examples
+    --------
+    >>> from tensorlab import distributed as dist
+    >>> def collect(rank):
+    ...     names = [None, None] if rank == 0 else None
+    ...     dist.gather_object(f"rank {rank}", names, dst=0)
+    ...     return names
+    ...
+    >>> dist.threads.spawn(collect, nprocs=2)
+    [['rank 0', 'rank 1'], None]
     """
     if arguments.outside(group, "gather_object"):
         return
@@ -106,6 +117,17 @@ def broadcast_object_list(object_list, src=None, group=None, device=None, group_
     object_list : list, equally long at all ranks
     src : int, a rank of the default group, by default 0; or `group_src`, a place in `group`
     device : accepted for PyTorch's sake
+
+    Examples
+    --------
+    >>> from tensorlab import distributed as dist
+    >>> def tell(rank):
+    ...     settings = [{"lr": 0.1}] if rank == 0 else [None]
+    ...     dist.broadcast_object_list(settings, src=0)
+    ...     return settings[0]
+    ...
+    >>> dist.threads.spawn(tell, nprocs=2)
+    [{'lr': 0.1}, {'lr': 0.1}]
     """
     if arguments.outside(group, "broadcast_object_list"):
         return
@@ -132,6 +154,17 @@ def scatter_object_list(
     scatter_object_output_list : list with at least one place; the first one is written
     scatter_object_input_list : list with an object for each rank, at `src` alone
     src : int, a rank of the default group, by default 0; or `group_src`, a place in `group`
+
+    Examples
+    --------
+    >>> from tensorlab import distributed as dist
+    >>> def hand_out(rank):
+    ...     mine = [None]
+    ...     dist.scatter_object_list(mine, ["first", "second"] if rank == 0 else None)
+    ...     return mine[0]
+    ...
+    >>> dist.threads.spawn(hand_out, nprocs=2)
+    ['first', 'second']
     """
     where = "scatter_object_list"
     if arguments.outside(group, where):
@@ -162,6 +195,20 @@ def send_object_list(
     object_list : list of objects that can be pickled
     dst : int, a rank of the default group; or `group_dst`, a place in `group`
     device, use_batch : accepted for PyTorch's sake
+
+    Examples
+    --------
+    >>> from tensorlab import distributed as dist
+    >>> def talk(rank):
+    ...     words = ["hello"] if rank == 0 else [None]
+    ...     if rank == 0:
+    ...         dist.send_object_list(words, dst=1)
+    ...     else:
+    ...         dist.recv_object_list(words, src=0)
+    ...     return words[0]
+    ...
+    >>> dist.threads.spawn(talk, nprocs=2)
+    ['hello', 'hello']
     """
     if not is_member(group):
         return
@@ -182,6 +229,20 @@ def recv_object_list(
     src : int, a rank of the default group, or `group_src`, a place in `group`; without either,
         the message of any rank is taken
     device, use_batch : accepted for PyTorch's sake
+
+    Examples
+    --------
+    >>> from tensorlab import distributed as dist
+    >>> def talk(rank):
+    ...     words = ["hello"] if rank == 0 else [None]
+    ...     if rank == 0:
+    ...         dist.send_object_list(words, dst=1)
+    ...     else:
+    ...         dist.recv_object_list(words, src=0)
+    ...     return words[0]
+    ...
+    >>> dist.threads.spawn(talk, nprocs=2)
+    ['hello', 'hello']
     """
     if not is_member(group):
         return -1

@@ -45,6 +45,21 @@ def recv(tensor, src=None, group=None, tag=0, group_src=None):
     src : int, a rank of the default group; or `group_src`, a place in `group`; without either,
         the message of any rank is taken
     tag : int, the sender's
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import distributed as dist
+    >>> def talk(rank):
+    ...     x = tensorlab.full((1,), float(rank))
+    ...     if rank == 0:
+    ...         dist.send(x, dst=1)
+    ...     else:
+    ...         sender = dist.recv(x)
+    ...         return sender, x.item()
+    ...
+    >>> dist.threads.spawn(talk, nprocs=2)
+    [None, (0, 0.0)]
     """
     work = irecv(tensor, src, group, tag, group_src)
     if work is None:
@@ -54,7 +69,21 @@ def recv(tensor, src=None, group=None, tag=0, group_src=None):
 
 
 def isend(tensor, dst=None, group=None, tag=0, group_dst=None):
-    """Begin to send a tensor; return a Work. Until it has ended the tensor mustn't be changed."""
+    """Begin to send a tensor; return a Work. Until it has ended the tensor mustn't be changed.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import distributed as dist
+    >>> def talk(rank):
+    ...     x = tensorlab.full((1,), float(rank))
+    ...     work = dist.isend(x, dst=1) if rank == 0 else dist.irecv(x, src=0)
+    ...     work.wait()  # before it, x mustn't be changed or read
+    ...     return x.item()
+    ...
+    >>> dist.threads.spawn(talk, nprocs=2)
+    [0.0, 0.0]
+    """
     check_tensor(tensor, "send")
     if not is_member(group):
         return None
@@ -69,7 +98,21 @@ def isend(tensor, dst=None, group=None, tag=0, group_dst=None):
 
 
 def irecv(tensor, src=None, group=None, tag=0, group_src=None):
-    """Begin to receive a tensor; return a Work. Until it has ended the tensor mustn't be used."""
+    """Begin to receive a tensor; return a Work. Until it has ended the tensor mustn't be used.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import distributed as dist
+    >>> def talk(rank):
+    ...     x = tensorlab.full((1,), float(rank))
+    ...     work = dist.isend(x, dst=1) if rank == 0 else dist.irecv(x, src=0)
+    ...     work.wait()  # before it, x mustn't be changed or read
+    ...     return x.item()
+    ...
+    >>> dist.threads.spawn(talk, nprocs=2)
+    [0.0, 0.0]
+    """
     check_tensor(tensor, "recv")
     if not is_member(group):
         return None
@@ -98,6 +141,21 @@ class P2POp:
     ------
     ValueError
         If `op` is neither.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import distributed as dist
+    >>> def swap(rank):
+    ...     mine, other = tensorlab.full((1,), float(rank)), tensorlab.empty(1)
+    ...     there = dist.P2POp(dist.isend, mine, 1 - rank)
+    ...     back = dist.P2POp(dist.irecv, other, 1 - rank)
+    ...     for work in dist.batch_isend_irecv([there, back]):
+    ...         work.wait()
+    ...     return other.item()
+    ...
+    >>> dist.threads.spawn(swap, nprocs=2)
+    [1.0, 0.0]
     """
 
     def __init__(self, op, tensor, peer=None, group=None, tag=0, group_peer=None):
@@ -124,6 +182,21 @@ def batch_isend_irecv(p2p_op_list):
     ------
     ValueError
         If it's empty, or holds something else.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import distributed as dist
+    >>> def swap(rank):
+    ...     mine, other = tensorlab.full((1,), float(rank)), tensorlab.empty(1)
+    ...     there = dist.P2POp(dist.isend, mine, 1 - rank)
+    ...     back = dist.P2POp(dist.irecv, other, 1 - rank)
+    ...     for work in dist.batch_isend_irecv([there, back]):
+    ...         work.wait()
+    ...     return other.item()
+    ...
+    >>> dist.threads.spawn(swap, nprocs=2)
+    [1.0, 0.0]
     """
     if not p2p_op_list or not all(isinstance(one, P2POp) for one in p2p_op_list):
         raise ValueError(

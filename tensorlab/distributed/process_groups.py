@@ -145,6 +145,14 @@ def destroy_process_group(group=None):
     ------
     ValueError
         If there is none.
+
+    Examples
+    --------
+    >>> from tensorlab import distributed as dist
+    >>> dist.init_process_group("gloo", rank=0, world_size=1)
+    >>> dist.destroy_process_group()
+    >>> dist.is_initialized()
+    False
     """
     ours = world.current()
     ending = the_group(group, "destroy_process_group")

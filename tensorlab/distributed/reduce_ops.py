@@ -81,7 +81,13 @@ class ReduceOp:
 
 
 class reduce_op:
-    """The older name of ReduceOp: `reduce_op.SUM`, `PRODUCT`, `MIN` and `MAX`."""
+    """The older name of ReduceOp: `reduce_op.SUM`, `PRODUCT`, `MIN` and `MAX`.
+
+    Examples
+    --------
+    >>> reduce_op.SUM == ReduceOp.SUM
+    True
+    """
 
     SUM, PRODUCT, MIN, MAX = RedOpType.SUM, RedOpType.PRODUCT, RedOpType.MIN, RedOpType.MAX
 

@@ -54,6 +54,20 @@ def new_group(
     ------
     ValueError
         If there is no default group, or `ranks` holds one twice or one that isn't there.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import distributed as dist
+    >>> def add(rank):
+    ...     pair = dist.new_group([0, 1])  # every rank calls it, those outside, too
+    ...     x = tensorlab.full((1,), 1.0 + rank)
+    ...     if rank in (0, 1):
+    ...         dist.all_reduce(x, group=pair)
+    ...     return x.item()
+    ...
+    >>> dist.threads.spawn(add, nprocs=3)
+    [3.0, 3.0, 3.0]
     """
     everyone = the_group(None, "new_group")
     members = list(range(everyone.size())) if ranks is None else list(ranks)
@@ -107,6 +121,16 @@ def new_subgroups(
     ------
     ValueError
         If the size doesn't divide the number of ranks.
+
+    Examples
+    --------
+    >>> from tensorlab import distributed as dist
+    >>> def number(rank):
+    ...     own, every = dist.new_subgroups(2)
+    ...     return own.rank(), len(every)
+    ...
+    >>> dist.threads.spawn(number, nprocs=4)
+    [(0, 2), (1, 2), (0, 2), (1, 2)]
     """
     whole = the_group(group, "new_subgroups")
     if group_size is None:
@@ -131,6 +155,16 @@ def new_subgroups_by_enumeration(
     Returns
     -------
     the subgroup of this rank, or None if it is in none, and the list of all of them
+
+    Examples
+    --------
+    >>> from tensorlab import distributed as dist
+    >>> def number(rank):
+    ...     own, every = dist.new_subgroups_by_enumeration([[0, 2], [1, 3]])
+    ...     return own.rank()
+    ...
+    >>> dist.threads.spawn(number, nprocs=4)
+    [0, 0, 1, 1]
     """
     if not ranks_per_subgroup_list:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
@@ -158,6 +192,16 @@ def split_group(
     ----------
     parent_pg : ProcessGroup, by default the group of all ranks; all of its ranks call this
     split_ranks : list of lists of int, places in `parent_pg`
+
+    Examples
+    --------
+    >>> from tensorlab import distributed as dist
+    >>> def number(rank):
+    ...     own = dist.split_group(split_ranks=[[0, 2], [1, 3]])
+    ...     return own.rank()
+    ...
+    >>> dist.threads.spawn(number, nprocs=4)
+    [0, 0, 1, 1]
     """
     parent = the_group(parent_pg, "split_group")
     if not split_ranks:

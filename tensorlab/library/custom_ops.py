@@ -70,6 +70,17 @@ def _check_mutated(schema, mutates_args, name):
 class CustomOpDef:
     """An op that `custom_op` made. Calling it calls the op; the methods give it what it can do
     besides.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> @custom_op("doc_def::twice", mutates_args=())
+    ... def twice(x: tensorlab.Tensor) -> tensorlab.Tensor:
+    ...     return 2 * x
+    ...
+    >>> _ = twice.register_fake(lambda x: tensorlab.empty_like(x))
+    >>> twice(tensorlab.ones(3, device="meta")).shape
+    tensorlab.Size([3])
     """
 
     def __init__(self, definition, function):

@@ -211,6 +211,21 @@ def register_kernel(op, device_types, func=None, /, *, lib=None):
     ----------
     op : str, OpOverload, or what `custom_op` returned
     device_types : None, str or sequence of str, such as "cpu"
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.library import custom_op
+    >>> @custom_op("doc_kernel::name", mutates_args=())
+    ... def name(x: tensorlab.Tensor) -> tensorlab.Tensor:
+    ...     return x
+    ...
+    >>> @register_kernel("doc_kernel::name", "cpu")
+    ... def on_the_processor(x):
+    ...     return x + 1
+    ...
+    >>> name(tensorlab.zeros(1))
+    tensor([1.])
     """
     definition = definition_of(op, "register_kernel")
     devices = (
@@ -258,6 +273,24 @@ def register_autograd(op, backward, /, *, setup_context=None, lib=None):
     ------
     RuntimeError
         If the op writes to an argument.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.library import custom_op
+    >>> @custom_op("doc_autograd::cube", mutates_args=())
+    ... def cube(x: tensorlab.Tensor) -> tensorlab.Tensor:
+    ...     return x**3
+    ...
+    >>> def keep(ctx, inputs, output):
+    ...     ctx.save_for_backward(*inputs)
+    ...
+    >>> register_autograd("doc_autograd::cube",
+    ...               lambda ctx, grad: 3 * ctx.saved_tensors[0]**2 * grad, setup_context=keep)
+    >>> x = tensorlab.tensor(2.0, requires_grad=True)
+    >>> cube(x).backward()
+    >>> x.grad
+    tensor(12.)
     """
     definition = definition_of(op, "register_autograd")
     if definition.written:
@@ -302,7 +335,21 @@ def register_vmap(op, func=None, /, *, lib=None):
 
 
 def register_autocast(op, device_type, cast_inputs, /, *, lib=None):
-    """Say in which dtype an op takes its floating arguments where autocast is on."""
+    """Say in which dtype an op takes its floating arguments where autocast is on.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.library import custom_op
+    >>> @custom_op("doc_autocast::same", mutates_args=())
+    ... def same(x: tensorlab.Tensor) -> tensorlab.Tensor:
+    ...     return x.clone()
+    ...
+    >>> register_autocast("doc_autocast::same", "cpu", tensorlab.bfloat16)
+    >>> with tensorlab.autocast("cpu"):
+    ...     print(same(tensorlab.ones(1)).dtype)
+    tensorlab.bfloat16
+    """
     definition = definition_of(op, "register_autocast")
     autocast_rule.give(definition.name, (device_type, cast_inputs))
 

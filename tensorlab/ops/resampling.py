@@ -262,19 +262,49 @@ def shared(places, weights):
 
 # ------------------------------------------------------------------------------ older names
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
-    """`interpolate`, under its older name; deprecated."""
+    """`interpolate`, under its older name; deprecated.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import tensorlab
+    >>> with warnings.catch_warnings(action="ignore"):  # write interpolate instead
+    ...     y = upsample(tensorlab.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    >>> y
+    tensor([[[1., 1., 2., 2.]]])
+    """
     warn("upsample", "interpolate")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input, size=None, scale_factor=None):
-    """`interpolate` with mode "nearest"; deprecated."""
+    """`interpolate` with mode "nearest"; deprecated.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import tensorlab
+    >>> with warnings.catch_warnings(action="ignore"):  # write interpolate instead
+    ...     y = upsample_nearest(tensorlab.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    >>> y
+    tensor([[[1., 1., 2., 2.]]])
+    """
     warn("upsample_nearest", "interpolate")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(input, size=None, scale_factor=None):
-    """`interpolate` with mode "bilinear" and aligned corners; deprecated."""
+    """`interpolate` with mode "bilinear" and aligned corners; deprecated.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import tensorlab
+    >>> with warnings.catch_warnings(action="ignore"):  # write interpolate instead
+    ...     y = upsample_bilinear(tensorlab.tensor([[[[1.0, 2.0]]]]), size=(1, 3))
+    >>> y
+    tensor([[[[1.0000, 1.5000, 2.0000]]]])
+    """
     warn("upsample_bilinear", "interpolate(mode='bilinear', align_corners=True)")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 

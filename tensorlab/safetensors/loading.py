@@ -51,6 +51,13 @@ def load(data):
         If the data is damaged, or not in this format.
     DTypeError
         If a tensor has a dtype that tensorlab does not have.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.safetensors import save
+    >>> load(save({"weight": tensorlab.ones(2)}))
+    {'weight': tensor([1., 1.])}
     """
     lib, source = library("load"), "load: the data"
     try:

@@ -26,6 +26,18 @@ def save_model(model, filename, metadata=None, force_contiguous=True):
         If a tensor is not contiguous, and `force_contiguous` is False.
     OSError
         If it can't be written. A file that was there before is then still there, as it was.
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> import tempfile
+    >>> from tensorlab import nn
+    >>> from tensorlab.safetensors import load_file
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "model.safetensors")
+    ...     save_model(nn.Linear(2, 1), path)
+    ...     print(list(load_file(path)))
+    ['bias', 'weight']
     """
     state, metadata = dict(model.state_dict()), metadata and dict(metadata)
     for name, kept in names_to_leave_out(state, "save_model").items():
@@ -58,6 +70,20 @@ def load_model(model, filename, strict=True, device="cpu", *, backend="mmap"):
         If there are such names and `strict` is True, or if a shape is another.
     FileFormatError
         If the file is damaged.
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> import tempfile
+    >>> from tensorlab import nn
+    >>> net, other = nn.Linear(2, 1), nn.Linear(2, 1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "model.safetensors")
+    ...     save_model(net, path)
+    ...     missing, unexpected = load_model(other, path)
+    ...
+    >>> bool((other.weight == net.weight).all())
+    True
     """
     found = load_file(filename, device, backend=backend)
     left_out = names_to_leave_out(model.state_dict(), "load_model", preferred=found)

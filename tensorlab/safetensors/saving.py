@@ -65,6 +65,18 @@ def save_file(tensors, filename, metadata=None):
     Notes
     -----
     The file is written beside the old one, and takes its place when it is complete on the disk.
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> import tempfile
+    >>> import tensorlab
+    >>> from tensorlab.safetensors import load_file
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "model.safetensors")
+    ...     save_file({"weight": tensorlab.ones(2)}, path)
+    ...     print(load_file(path))
+    {'weight': tensor([1., 1.])}
     """
     data = serialized(tensors, metadata, "save_file")  # before anything is opened
     with replacing(filename) as file:

@@ -265,7 +265,16 @@ def _switch(name, value):
 
 # ---------------------------------------------------------------- the older way: a Function
 class CheckpointFunction(Function):
-    """`checkpoint` with use_reentrant=True: one node for the whole call; its backward runs it forward and backward."""
+    """`checkpoint` with use_reentrant=True: one node for the whole call; its backward runs it forward and backward.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2, requires_grad=True)
+    >>> y = checkpoint(tensorlab.exp, x, use_reentrant=True)
+    >>> y.grad_fn.name()
+    'CheckpointFunctionBackward'
+    """
 
     @staticmethod
     def forward(ctx, run_function, preserve_rng_state, *args):

@@ -37,6 +37,20 @@ class FileSystemWriter:
     overwrite : bool; False refuses a folder that holds a checkpoint
     single_file_per_rank, sync_files, thread_count : accepted for PyTorch's sake: there is one
         file a rank, and it is on the disk before the save ends
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import tensorlab
+    >>> from tensorlab.distributed import checkpoint
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     writer = FileSystemWriter(folder)
+    ...     _ = checkpoint.save({"weight": tensorlab.ones(3)}, storage_writer=writer)
+    ...     found = {"weight": tensorlab.zeros(3)}
+    ...     checkpoint.load(found, storage_reader=FileSystemReader(folder))
+    ...
+    >>> found
+    {'weight': tensor([1., 1., 1.])}
     """
 
     def __init__(
@@ -81,6 +95,19 @@ class FileSystemReader:
     Parameters
     ----------
     path : str or path of the folder
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import tensorlab
+    >>> from tensorlab.distributed import checkpoint
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = checkpoint.save({"weight": tensorlab.ones(3)}, checkpoint_id=folder)
+    ...     found = {"weight": tensorlab.zeros(3)}
+    ...     checkpoint.load(found, storage_reader=FileSystemReader(folder))
+    ...
+    >>> found
+    {'weight': tensor([1., 1., 1.])}
     """
 
     def __init__(self, path):

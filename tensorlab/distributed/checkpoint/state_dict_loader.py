@@ -38,6 +38,19 @@ def load(
     CheckpointException
         At all ranks, if a key is missing, a shape differs, or a file is damaged at one of them.
         Then tensors may have been written in part, and only then.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import tensorlab
+    >>> from tensorlab.distributed import checkpoint
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = checkpoint.save({"weight": tensorlab.ones(3)}, checkpoint_id=folder)
+    ...     found = {"weight": tensorlab.zeros(3)}  # load fills what is there
+    ...     checkpoint.load(found, checkpoint_id=folder)
+    ...
+    >>> found
+    {'weight': tensor([1., 1., 1.])}
     """
     if planner is not None:
         raise NotImplementedError("checkpoint.load: planners are not here; leave planner out")

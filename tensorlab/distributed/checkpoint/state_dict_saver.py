@@ -71,6 +71,20 @@ def async_save(
     Returns
     -------
     concurrent.futures.Future of the Metadata; wait for it before the next save
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import tensorlab
+    >>> from tensorlab.distributed import checkpoint
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     saving = checkpoint.async_save({"weight": tensorlab.ones(3)}, checkpoint_id=folder)
+    ...     _ = saving.result()  # training goes on until here
+    ...     found = {"weight": tensorlab.zeros(3)}
+    ...     checkpoint.load(found, checkpoint_id=folder)
+    ...
+    >>> found
+    {'weight': tensor([1., 1., 1.])}
     """
     group = layout.group_or_alone(process_group, no_dist)
     own = None if group is None else process_groups.new_group(list(group.ranks))

@@ -75,6 +75,12 @@ class MixedPrecision:
         dtype
     cast_forward_inputs, cast_root_forward_inputs : bool, whether floating-point inputs are
         converted to param_dtype, in any module or in the root
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> MixedPrecision(param_dtype=tensorlab.bfloat16).param_dtype
+    tensorlab.bfloat16
     """
 
     param_dtype: Any = None
@@ -88,7 +94,13 @@ class MixedPrecision:
 
 @dataclasses.dataclass
 class CPUOffload:
-    """Whether parameters are kept on the cpu, where everything is here."""
+    """Whether parameters are kept on the cpu, where everything is here.
+
+    Examples
+    --------
+    >>> CPUOffload(offload_params=True)
+    CPUOffload(offload_params=True)
+    """
 
     offload_params: bool = False
 
@@ -112,6 +124,11 @@ class FullStateDictConfig(StateDictConfig):
     Parameters
     ----------
     rank0_only : bool, whether the other ranks get an empty one
+
+    Examples
+    --------
+    >>> FullStateDictConfig(rank0_only=True)  # the others need no memory for it
+    FullStateDictConfig(offload_to_cpu=False, rank0_only=True)
     """
 
     rank0_only: bool = False

@@ -66,12 +66,36 @@ def zeros(*size, requires_grad=False, dtype=None, layout=None, device_mesh=None,
 
 
 def ones(*size, dtype=None, layout=None, requires_grad=False, device_mesh=None, placements=None):
-    """Return a DTensor of ones; see `zeros` for the arguments."""
+    """Return a DTensor of ones; see `zeros` for the arguments.
+
+    Examples
+    --------
+    >>> from tensorlab import distributed as dist
+    >>> from tensorlab.distributed.tensor import Shard, ones
+    >>> def make(rank):
+    ...     mesh = dist.init_device_mesh("cpu", (2,))
+    ...     return tuple(ones(4, 3, device_mesh=mesh, placements=[Shard(0)]).to_local().shape)
+    ...
+    >>> dist.threads.spawn(make, nprocs=2)
+    [(2, 3), (2, 3)]
+    """
     return made("ones", size_of(size), creation.ones, dtype, requires_grad, device_mesh, placements)
 
 
 def empty(*size, dtype=None, layout=None, requires_grad=False, device_mesh=None, placements=None):
-    """Return a DTensor with any values; see `zeros` for the arguments."""
+    """Return a DTensor with any values; see `zeros` for the arguments.
+
+    Examples
+    --------
+    >>> from tensorlab import distributed as dist
+    >>> from tensorlab.distributed.tensor import Shard, empty
+    >>> def make(rank):
+    ...     mesh = dist.init_device_mesh("cpu", (2,))
+    ...     return tuple(empty(4, 3, device_mesh=mesh, placements=[Shard(1)]).to_local().shape)
+    ...
+    >>> dist.threads.spawn(make, nprocs=2)
+    [(4, 2), (4, 1)]
+    """
     return made(
         "empty", size_of(size), creation.empty, dtype, requires_grad, device_mesh, placements
     )
@@ -81,7 +105,19 @@ def full(
     size, fill_value, *, dtype=None, layout=None, requires_grad=False, device_mesh=None,
     placements=None,
 ):  # fmt: skip
-    """Return a DTensor in which each element is `fill_value`; see `zeros` for the arguments."""
+    """Return a DTensor in which each element is `fill_value`; see `zeros` for the arguments.
+
+    Examples
+    --------
+    >>> from tensorlab import distributed as dist
+    >>> from tensorlab.distributed.tensor import Shard, full
+    >>> def make(rank):
+    ...     mesh = dist.init_device_mesh("cpu", (2,))
+    ...     return full((4,), 7.0, device_mesh=mesh, placements=[Shard(0)]).to_local().tolist()
+    ...
+    >>> dist.threads.spawn(make, nprocs=2)
+    [[7.0, 7.0], [7.0, 7.0]]
+    """
 
     def make(shape, dtype):
         return creation.full(shape, fill_value, dtype=dtype)
@@ -94,6 +130,17 @@ def rand(*size, requires_grad=False, dtype=None, layout=None, device_mesh=None, 
 
     They are those that one process draws with the same seed: each rank draws them all, and
     keeps its part.
+
+    Examples
+    --------
+    >>> from tensorlab import distributed as dist
+    >>> from tensorlab.distributed.tensor import Shard, rand
+    >>> def make(rank):
+    ...     mesh = dist.init_device_mesh("cpu", (2,))
+    ...     return tuple(rand(4, 3, device_mesh=mesh, placements=[Shard(0)]).to_local().shape)
+    ...
+    >>> dist.threads.spawn(make, nprocs=2)
+    [(2, 3), (2, 3)]
     """
     return made(
         "rand",
@@ -109,7 +156,20 @@ def rand(*size, requires_grad=False, dtype=None, layout=None, device_mesh=None, 
 
 def randn(*size, requires_grad=False, dtype=None, layout=None, device_mesh=None, placements=None):
     """Return a DTensor of normal random numbers, which are those of one process with the same
-    seed; see `zeros` for the arguments."""
+    seed; see `zeros` for the arguments.
+
+    Examples
+    --------
+    >>> from tensorlab import distributed as dist
+    >>> from tensorlab.distributed.tensor import Replicate, randn
+    >>> def make(rank):
+    ...     mesh = dist.init_device_mesh("cpu", (2,))
+    ...     return randn(4, device_mesh=mesh, placements=[Replicate()]).to_local().tolist()
+    ...
+    >>> first, second = dist.threads.spawn(make, nprocs=2)
+    >>> first == second  # the same numbers on both ranks
+    True
+    """
     return made(
         "randn",
         size_of(size),

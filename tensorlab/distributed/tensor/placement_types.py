@@ -21,7 +21,13 @@ REDUCTIONS = {
 
 
 class Placement:
-    """The base of `Shard`, `Replicate` and `Partial`."""
+    """The base of `Shard`, `Replicate` and `Partial`.
+
+    Examples
+    --------
+    >>> Shard(0).is_shard(), Shard(0).is_replicate(), Replicate().is_replicate()
+    (True, False, True)
+    """
 
     def is_shard(self, dim=None):
         """Return whether it cuts the tensor, in dimension `dim` if that is given."""

@@ -143,7 +143,19 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
 
 
 def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
-    """Deprecated name of `clip_grad_norm_`."""
+    """Deprecated name of `clip_grad_norm_`.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import tensorlab
+    >>> x = tensorlab.nn.Parameter(tensorlab.ones(2))
+    >>> x.grad = tensorlab.tensor([3.0, 4.0])
+    >>> with warnings.catch_warnings(action="ignore"):  # the new name has an underscore
+    ...     norm = clip_grad_norm([x], 1.0)
+    >>> norm, x.grad
+    (tensor(5.), tensor([0.6000, 0.8000]))
+    """
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
         "`torch.nn.utils.clip_grad_norm_`.",

@@ -33,6 +33,14 @@ class FuzzedParameter:
         For another distribution, or for probabilities that are negative or do not sum to 1.
     ValueError
         For probabilities with bounds.
+
+    Examples
+    --------
+    >>> from tensorlab.utils.benchmark import Fuzzer
+    >>> size = FuzzedParameter("n", minval=1, maxval=8, distribution="uniform")
+    >>> ((_, _, drawn),) = Fuzzer([size], [], seed=0).take(1)
+    >>> 1 <= drawn["n"] <= 8
+    True
     """
 
     def __init__(self, name, minval=None, maxval=None, distribution=None, strict=False):

@@ -34,7 +34,13 @@ UNITS = {
 
 @dataclasses.dataclass(repr=False, eq=True, frozen=True)
 class TaskSpec:
-    """What was run, and what it is called."""
+    """What was run, and what it is called.
+
+    Examples
+    --------
+    >>> TaskSpec("x + y", setup="x = y = 1", label="add").title
+    'add'
+    """
 
     stmt: str
     setup: str
