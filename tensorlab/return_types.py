@@ -52,7 +52,16 @@ def _result(name, *fields):
         return tuple.__new__(cls, values)
 
     members = {field: property(lambda self, i=i: self[i]) for i, field in enumerate(fields)}
-    doc = f"The result of `{name}`: ({', '.join(fields)})."
+    values = tuple(range(len(fields)))
+    doc = f"""The result of `{name}`: ({", ".join(fields)}), a tuple whose entries have names.
+
+Examples
+--------
+>>> from tensorlab import return_types
+>>> result = return_types.{name}({values})
+>>> result[-1], result.{fields[-1]}
+{(values[-1], values[-1])}
+"""
     special = {
         "__new__": make,
         "__repr__": represent,

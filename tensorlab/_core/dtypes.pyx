@@ -48,6 +48,12 @@ cdef class dtype:
     name : str
     itemsize : int, bytes of one element
     is_floating_point, is_signed, is_complex : bool
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.float16.itemsize, tensorlab.float16.is_floating_point, tensorlab.int8.is_signed
+    (2, True, True)
     """
 
     def __init__(self):

@@ -218,6 +218,13 @@ def memory_stats():
     dict of int
         allocated_bytes, peak_bytes (blocks in use now, and the most there ever were; sizes as rounded up), cached_bytes,
         cache_limit_bytes, allocations (blocks given out since the start), cache_hits (large ones that came from the cache).
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.zeros(1000)
+    >>> tensorlab.memory_stats()["allocated_bytes"] >= x.nbytes
+    True
     """
     return {"allocated_bytes": statistics.allocated, "peak_bytes": statistics.peak, "cached_bytes": statistics.cached,
             "cache_limit_bytes": statistics.cache_limit, "allocations": statistics.allocations,

@@ -92,7 +92,15 @@ def feature_dropout(TensorBase input not None, double p, bint train):
 
 
 def feature_dropout_(TensorBase input not None, double p, bint train):
-    """`feature_dropout`, written over `input`."""
+    """`feature_dropout`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(1, 2, 2)
+    >>> tensorlab.feature_dropout_(x, 0.5, False) is x
+    True
+    """
     return run_dropout(input, p, train, True, False, True, "feature_dropout_")
 
 
@@ -110,7 +118,15 @@ def alpha_dropout(TensorBase input not None, double p, bint train):
 
 
 def alpha_dropout_(TensorBase input not None, double p, bint train):
-    """`alpha_dropout`, written over `input`."""
+    """`alpha_dropout`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(3)
+    >>> tensorlab.alpha_dropout_(x, 0.5, False) is x
+    True
+    """
     return run_dropout(input, p, train, False, True, True, "alpha_dropout_")
 
 
@@ -128,5 +144,13 @@ def feature_alpha_dropout(TensorBase input not None, double p, bint train):
 
 
 def feature_alpha_dropout_(TensorBase input not None, double p, bint train):
-    """`feature_alpha_dropout`, written over `input`."""
+    """`feature_alpha_dropout`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(1, 2, 2)
+    >>> tensorlab.feature_alpha_dropout_(x, 0.5, False) is x
+    True
+    """
     return run_dropout(input, p, train, True, True, True, "feature_alpha_dropout_")

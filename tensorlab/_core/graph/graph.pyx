@@ -90,7 +90,16 @@ cdef NodeExtras extras_of(Node node):
 
 @cython.binding(False)
 cdef class Node:
-    """One step of the backward pass: turns the gradients of an op's outputs into those of its inputs."""
+    """One step of the backward pass: turns the gradients of an op's outputs into those of its inputs.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2, requires_grad=True)
+    >>> node = (2 * x).exp().grad_fn
+    >>> node.name(), node.next_functions[0][0].name()
+    ('ExpBackward0', 'MulBackward0')
+    """
 
     def __cinit__(self):
         self.edges = ()

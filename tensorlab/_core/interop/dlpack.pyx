@@ -394,6 +394,16 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
     ------
     ValueError
         If `copy` is False and a copy is needed.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> import tensorlab
+    >>> array = numpy.zeros(2)
+    >>> x = tensorlab.asarray(array)
+    >>> array[0] = 7.0
+    >>> x
+    tensor([7., 0.], dtype=tensorlab.float64)
     """
     cdef TensorBase out
     cdef bint shares = True

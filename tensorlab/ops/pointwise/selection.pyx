@@ -71,7 +71,15 @@ def where(TensorBase condition not None, input=None, other=None, *, out=None):
     return run_ternary(WHERE, condition, input, other, out)
 
 def where_method(TensorBase self not None, TensorBase condition not None, other):
-    """`where` as a method: elements of `self` where `condition` is True, and of `other` elsewhere."""
+    """`where` as a method: elements of `self` where `condition` is True, and of `other` elsewhere.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([1.0, -2.0, 3.0])
+    >>> x.where(x > 0, 0.0)
+    tensor([1., 0., 3.])
+    """
     return where(condition, self, other)
 
 

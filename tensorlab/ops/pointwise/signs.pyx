@@ -129,7 +129,15 @@ def heaviside(TensorBase input not None, TensorBase values not None, *, out=None
     return run_binary(HEAVISIDE, input, values, out)
 
 def heaviside_(TensorBase input not None, TensorBase values not None):
-    """`heaviside`, written over `input`."""
+    """`heaviside`, written over `input`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([-1.5, 0.0, 2.0])
+    >>> x.heaviside_(tensorlab.tensor(0.5))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
     check_heaviside("heaviside_", input, values)
     return run_binary_inplace(HEAVISIDE, input, values)
 

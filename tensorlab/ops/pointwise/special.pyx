@@ -167,7 +167,14 @@ def polygamma(int n, TensorBase input not None, *, out=None):
     return run_binary(POLYGAMMA, input, float(n), out)
 
 def polygamma_method(TensorBase self not None, int n):
-    """`polygamma` as a method."""
+    """`polygamma` as a method.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.tensor([1.0, 0.5]).polygamma(1)
+    tensor([1.6449, 4.9348])
+    """
     return polygamma(n, self)
 
 def polygamma_(TensorBase self not None, int n):
