@@ -82,8 +82,13 @@ def declaration(op):
 @functools.cache
 def facts():
     """Return {name: OpFacts} of all ops that make new tensors, and of those that write and have no such form."""
-    own = [op for op in REGISTRY.values() if op.functional is None]
+    own = [op for op in REGISTRY.values() if op.functional is None and not is_of_program(op)]
     return {op.name: OpFacts(op, *declaration(op), formulas_of(op)) for op in own}
+
+
+def is_of_program(op):
+    """Whether an op has a namespace, "mine::twice": those of tensorlab have none."""
+    return "::" in op.name
 
 
 def formulas_of(op):
