@@ -1,25 +1,11 @@
 """Exercises of chapter 4, view or copy."""
 
 import random
-import tracemalloc
 
 import tensorlab as torch
-from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
+from tensorlab.learn import BugHunt, Exercise, Wrong, called_names, expect, measured_call, require
 
 IMPORTS = "import tensorlab as torch"
-
-
-def memory_taken(function, *arguments):
-    """Return the most memory that a call uses at one time, in bytes: tensors, and Python's lists and NumPy's arrays."""
-    torch.reset_peak_memory_stats()
-    before = torch.memory_stats()["peak_bytes"]
-    tracemalloc.start()
-    try:
-        function(*arguments)
-        python = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    return torch.memory_stats()["peak_bytes"] - before + python
 
 
 class FiveResults(Exercise):
@@ -112,7 +98,6 @@ class Reshaped(Exercise):
 
     kind = "implement"
     idea = "Reshape: a view, or else a copy"
-    beside = "the check watches what the answer calls"
     stub = """
         def reshaped(x, sizes):
             return x.view(sizes)  # not yet: it may raise
@@ -185,15 +170,15 @@ class Reshaped(Exercise):
         cases += [random_case() for _ in range(30)]
         for given, sizes in cases:
             about = f"x with sizes {tuple(given.shape)}, strides {given.stride()}, as {sizes}"
-            del called[:]
             try:
-                came = reshaped(given.as_subclass(Watched), sizes)
+                with called_names() as names:
+                    came = reshaped(given, sizes)
             except RuntimeError as error:
                 remark = f"It raises an error for {about}."
                 if given.stride() == (1, 6):  # an answer that could pack the first one
                     remark += " A clone keeps the order of dimensions."
                 require(False, f"{remark} ({error})")
-            forbidden = RELATIVES.intersection(called)
+            forbidden = RELATIVES.intersection(names)
             require(not forbidden, f"It calls {', '.join(forbidden)}. Do it without it.")
             require(isinstance(came, torch.Tensor), f"The result isn't a tensor for {about}.")
             wanted = given.reshape(sizes)  # made after the call, which could find it otherwise
@@ -221,16 +206,6 @@ class Reshaped(Exercise):
 
 
 RELATIVES = {"reshape", "flatten", "ravel", "reshape_as"}
-called = []
-
-
-class Watched(torch.Tensor):
-    """A tensor that notes the names of the functions that get it."""
-
-    @classmethod
-    def __torch_function__(cls, function, types, args=(), kwargs=None):
-        called.append(getattr(function, "__name__", ""))
-        return super().__torch_function__(function, types, args, kwargs or {})
 
 
 def random_case():
@@ -264,7 +239,6 @@ class MovedInPlace(Exercise):
 
     kind = "extend"
     idea = "Copy into memory that exists"
-    beside = "the check watches the memory that the answer uses"
     stub = """
         def move_right(x, k):
             x[k:] = x[:-k].clone()  # not yet: it needs twice the memory
@@ -354,7 +328,7 @@ class MovedInPlace(Exercise):
             expect(memory.tolist(), around, f"{about}: the memory around `x`")
         x = torch.zeros(100_000)
         for _ in range(3):  # what another thread of the process takes meanwhile counts, too
-            used = memory_taken(move_right, x, 5_000)
+            _, used = measured_call(move_right, x, 5_000)
             if used < x.nbytes // 2:
                 return
         require(False, f"Moving {x.nbytes:,} bytes took {used:,} bytes more.")

@@ -5,7 +5,7 @@ import random
 from tiny_iterator import broadcast, coalesce
 
 import tensorlab
-from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
+from tensorlab.learn import BugHunt, Exercise, Wrong, expect, measured_call, require
 
 IMPORTS = """
 import tensorlab as torch
@@ -221,7 +221,6 @@ class Distances(Exercise):
 
     kind = "extend"
     idea = "What an operand costs"
-    beside = "the check watches what the answer calls"
     stub = """
         def distances(points):
             return ((points[:, None] - points) ** 2).sum(2)  # right, but large
@@ -281,10 +280,8 @@ class Distances(Exercise):
             require(points.tolist() == numbers, "`points` was changed; leave it as it is.")
         n, d = chance.randint(180, 220), chance.randint(90, 110)
         many = tensorlab.tensor([[chance.random() for _ in range(d)] for _ in range(n)])
-        tensorlab.reset_peak_memory_stats()
-        before = tensorlab.memory_stats()["peak_bytes"]
-        came = distances(many)
-        used = tensorlab.memory_stats()["peak_bytes"] - before
+        distances(many)  # what is imported at a first call counts, too
+        came, used = measured_call(distances, many)
         matrix = n * n * 4
         require(
             used < 8 * matrix,

@@ -104,7 +104,6 @@ class LogSumExp(Exercise):
 
     kind = "implement"
     idea = "Softmax without overflow"
-    beside = "the check watches what the answer calls"
     stub = """
         def logsumexp(x):
             return x.exp().sum(-1).log()

@@ -233,7 +233,6 @@ class Gradients(Exercise):
 
     kind = "implement"
     idea = "Gradients"
-    beside = "the check watches what the answer calls"
     stub = """
         def gradients(grad, x, w):
             return grad @ w.t(), x.t() @ grad

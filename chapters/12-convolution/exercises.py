@@ -257,7 +257,6 @@ class GradWeight(Exercise):
 
     kind = "implement"
     idea = "Two gradients"
-    beside = "the check watches what the answer calls"
     stub = """
         def grad_weight(grad, x, k):
             return torch.zeros(grad.shape[1], x.shape[1], k, k, dtype=x.dtype)

@@ -544,7 +544,6 @@ class Bytes(Exercise):
 
     kind = "extend"
     idea = "Factories"
-    beside = "the tensors are on the device meta, without values to send"
     stub = """
         def model_bytes(make):
             return 0

@@ -370,7 +370,6 @@ class HuntInTheFake(BugHunt):
     """
 
     idea = "Break it"
-    beside = "a tensor on meta can't be sent to another process"
     stub = """
         def kernel(x):
             return x[::2].clone(memory_format=torch.contiguous_format)

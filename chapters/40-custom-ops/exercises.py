@@ -512,7 +512,6 @@ class Audit(Exercise):
 
     kind = "extend"
     idea = "A secret write"
-    beside = "the check passes functions that write to the lists of the answer's process"
     stub = """
         def audit(function, arguments):
             result = function(*arguments)

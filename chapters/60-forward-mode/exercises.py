@@ -476,7 +476,6 @@ class HuntForward(BugHunt):
     """
 
     idea = "Break it"
-    beside = "the test hands functions to an engine, and they don't travel between processes"
     stub = """
         def test(gradient):
             (slope,) = gradient(lambda x: 3.0 * x[0] + x[0].sin(), [0.0])

@@ -12,7 +12,15 @@ What `exercises.py` of a chapter is written with is here too: see `tensorlab.lea
 
 from .excerpts import PACKAGE_FOLDER, Region, find_region, regions, source
 from .exercise import BugHunt, Exercise, ExerciseError, Wrong
-from .expect import called_names, credit, describe, expect, expect_error, require
+from .expect import (
+    called_names,
+    credit,
+    describe,
+    expect,
+    expect_error,
+    measured_call,
+    require,
+)
 from .practise import check, hint, solution, status
 
 __all__ = [
@@ -29,6 +37,7 @@ __all__ = [
     "expect_error",
     "find_region",
     "hint",
+    "measured_call",
     "regions",
     "require",
     "solution",

@@ -12,6 +12,7 @@ import json
 import tensorlab
 from tensorlab._core.state import modes
 
+from .expect import WATCHES, watched_call
 from .judge import Broken, TimeIsUp, Unsendable, readers_lines, time_limit
 from .portable import bytes_of
 from .raised import kinds_of, like
@@ -53,6 +54,7 @@ class Exchange:
             self.answering |= {  # what only the judge may
                 "trace": self.trace_of,
                 "set": setattr,
+                "watched call": watched_call,
                 "set item": lambda value, key, item: value.__setitem__(key, item),
                 "enter": lambda value: value.__enter__(),
                 "exit": lambda value, kind: value.__exit__(kind, kind and kind(), None),
@@ -67,6 +69,8 @@ class Exchange:
 
     def ask(self, kind, *arguments):
         """Return the answer of the other side, or raise what was raised there."""
+        if kind == "call" and WATCHES and self.side == "j":
+            return self.watched(arguments)
         message = {"ask": kind, "with": self.wire.pack_message(list(arguments))}
         if self.seconds is not None and self.depth == 0:
             message["seconds"] = self.seconds
@@ -80,6 +84,16 @@ class Exchange:
                 self.serve(message)
         finally:
             self.depth -= 1
+
+    def watched(self, call):
+        """Return the answer to a call, and tell the blocks of the check that it is in what it did."""
+        told = self.ask("watched call", *call)
+        if not isinstance(told, tuple) or [type(one) for one in told[1:]] != [list, int]:
+            raise Broken("a message cannot be read: it does not say what a call did")
+        result, names, taken = told
+        for watch in WATCHES:
+            watch.note(names, taken)
+        return result
 
     def answer_in(self, message):
         self.take_state(message)

@@ -7,8 +7,10 @@ behind its back, so that a failing `expect` can tell the reader which call went 
 import contextlib
 import functools
 import math
+import tracemalloc
 import types
 
+from tensorlab._core.storage import memory_stats, reset_peak_memory_stats
 from tensorlab._tensor import Tensor
 from tensorlab.nn import Module
 from tensorlab.overrides import TorchFunctionMode
@@ -106,12 +108,66 @@ class NotesNames(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
+WATCHES: list = []  # of the blocks of a check that want to know what calls of the answer do
+
+
+class Watch:
+    """What calls of an answer did, where it runs in a process of its own: `Exchange.ask` notes it.
+
+    The answer's process says it, so it decides nothing but whether a way of calculating is allowed.
+
+    Attributes
+    ----------
+    names : set of str, of the functions of tensorlab that were called
+    taken : int or None, the most bytes that a call took at once; None before one
+    """
+
+    def __init__(self):
+        self.names, self.taken = set(), None
+
+    def note(self, names, taken):
+        self.names.update(name for name in names if isinstance(name, str))
+        self.taken = max(self.taken or 0, int(taken))
+
+    @contextlib.contextmanager
+    def in_charge(self):
+        WATCHES.append(self)
+        try:
+            yield self
+        finally:
+            WATCHES.remove(self)
+
+
+def watched_call(function, arguments, named):
+    """Return the result of a call, the names of the functions that it called, and the most bytes that it took."""
+    names = set()
+    reset_peak_memory_stats()
+    before = memory_stats()["peak_bytes"]
+    tracemalloc.start()
+    try:
+        with NotesNames(names):
+            result = function(*arguments, **named)
+        of_python = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    return result, sorted(names), memory_stats()["peak_bytes"] - before + of_python
+
+
 @contextlib.contextmanager
 def called_names():
     """Yield a set, which gets the name of each function of tensorlab that the block calls."""
-    names = set()
-    with NotesNames(names):
-        yield names
+    with Watch().in_charge() as watch, NotesNames(watch.names):
+        yield watch.names
+
+
+def measured_call(function, *arguments):
+    """Return the result of a call, and the most bytes that it took at once: tensors, Python's lists, NumPy's arrays.
+
+    Modules that it imports count, too: a first call takes more than a second one.
+    """
+    with Watch().in_charge() as watch:
+        result, _, taken = watched_call(function, arguments, {})
+    return result, taken if watch.taken is None else watch.taken
 
 
 def expect_error(error, function, *arguments, about="", idea=None):

@@ -103,6 +103,8 @@ class Wire:
             return ["yours", value.__dict__["_remote_name"]]
         if isinstance(value, types.FunctionType) and hasattr(value, "_remote_name"):
             return ["yours", value._remote_name]
+        if isinstance(value, Tensor) and value.layout is tensorlab.sparse_coo:
+            return self.pack_sparse(value)
         if isinstance(value, Tensor):
             raise Unsendable(f"a {kind.__name__}, which is a subclass of Tensor")
         if isinstance(value, tuple) and kind.__module__ == "tensorlab.return_types":
@@ -180,19 +182,27 @@ class Wire:
             self.shared[id(value)] = value
         plain = value.detach()
         storage = plain.untyped_storage()
+        kind = "parameter" if type(value) is nn.Parameter else "leaf" if is_leaf else "result"
+        about = [str(value.dtype)[10:], list(value.shape), list(value.stride())]
+        about += [value.storage_offset(), storage.nbytes()]
         if storage.is_meta:
-            raise Unsendable("a tensor of the device meta, which has no memory")
+            return ["meta", name, about, kind if wants else "plain"]
         home = f"s{storage.data_ptr()}"
         known = self.values.setdefault(home, self.home(storage))
         self.homes[name] = known
         contents = self.pack_contents(known, bytes_of(flat_view(storage)))
         grad = self.pack(value.grad) if is_leaf and wants else None
-        kind = "parameter" if type(value) is nn.Parameter else "leaf" if is_leaf else "result"
-        about = [str(value.dtype)[10:], list(value.shape), list(value.stride())]
-        about += [value.storage_offset(), storage.nbytes()]
         about += [version_of(value) > self.versions.get(name, version_of(value))]
         self.versions[name] = version_of(value)
         return ["tensor", name, known, contents, about, kind if wants else "plain", grad]
+
+    def pack_sparse(self, value):
+        """Return a tensor of layout sparse_coo as its parts, which travel as tensors do."""
+        if value.requires_grad:
+            raise Unsendable("a sparse tensor that requires grad")
+        name, x = self.name_of(value), value.detach()
+        parts = [self.pack(x._indices()), self.pack(x._values())]
+        return ["sparse", name, list(x.shape), x.is_coalesced(), *parts]
 
     def home(self, storage):
         """Return a new name for a storage, which is kept so that its address stays its own."""
@@ -299,6 +309,24 @@ class Wire:
             self.shared[id(value)] = value
         self.versions[name] = version_of(value)
         return value
+
+    def unpack_meta(self, name, about, kind):
+        """Return a tensor of the device meta, which has no values."""
+        value, (dtype, shape, strides, offset, size) = self.values.get(name), about
+        dtype = DTYPES[dtype]
+        if isinstance(value, Tensor) and value.is_meta:
+            if (value.dtype, [*value.shape], [*value.stride()]) == (dtype, shape, strides):
+                return value
+        whole = tensorlab.empty(size // dtype.itemsize, dtype=dtype, device="meta")
+        plain = whole.as_strided(shape, strides, offset)
+        if kind == "parameter":
+            return self.keep(name, nn.Parameter(plain))
+        return self.keep(name, plain if kind == "plain" else plain.requires_grad_())
+
+    def unpack_sparse(self, name, shape, is_coalesced, indices, values):
+        indices, values = self.unpack(indices), self.unpack(values)
+        made = tensorlab.sparse_coo_tensor(indices, values, shape, is_coalesced=bool(is_coalesced))
+        return self.keep(name, made)
 
     def storage_of(self, home, text, dtype, size):
         """Return the numbers of a storage, a flat tensor; new contents are written into it."""
@@ -437,6 +465,8 @@ UNPACKERS = {
     "exception": lambda wire, kinds, text: like(kinds, text),
     "generator": Wire.unpack_generator,
     "tensor": Wire.unpack_tensor,
+    "meta": Wire.unpack_meta,
+    "sparse": Wire.unpack_sparse,
     "object": Wire.unpack_object,
     "public": Wire.unpack_public,
     "ref": Wire.unpack_reference,

@@ -147,18 +147,18 @@ REACHING = [
 
 
 def write_beside(folder, student, code=""):
-    """Hand in the one exercise of chapter 08 that is judged beside its answer: its solution, and `code`."""
-    chapter = load_chapter("08")
-    exercise = chapter["08.3"]
+    """Hand in the one exercise of chapter 07 that is judged beside its answer: its solution, and `code`."""
+    chapter = load_chapter("07")
+    exercise = chapter["07.3"]
     assert exercise.beside
-    text = f"{chapter.imports}\n\n# %% 08.3\n{exercise.solution}\n\n{code}\n"
-    (folder / f"{student}-08.py").write_text(text, encoding="utf-8")
+    text = f"{chapter.imports}\n\n# %% 07.3\n{exercise.solution}\n\n{code}\n"
+    (folder / f"{student}-07.py").write_text(text, encoding="utf-8")
 
 
 def graded_beside(folder, **options):
     """Return {student: row} of that exercise."""
     rows = classes.grade(folder, seconds=5, **options)
-    return {row["student"]: row for row in rows if row["exercise"] == "08.3"}
+    return {row["student"]: row for row in rows if row["exercise"] == "07.3"}
 
 
 @pytest.fixture(scope="module")

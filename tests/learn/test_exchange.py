@@ -7,6 +7,7 @@ import pytest
 
 import tensorlab as torch
 from tensorlab.learn.exchange import Exchange
+from tensorlab.learn.expect import Watch
 from tensorlab.learn.judge import Broken
 
 
@@ -74,6 +75,7 @@ def test_what_a_check_hands_over_can_be_used():
         ("call", (["public", "builtins", "int"], ["list", "w2", ["7"]], ["dict", "w3", []])),
         ("run", ("print(1)",)),
         ("names", (["list", "w2", ["seasons"]],)),
+        ("watched call", (TABLE, ["list", "w2", []], ["dict", "w3", []])),
         ("no such question", (TABLE,)),
     ],
 )
@@ -81,6 +83,31 @@ def test_what_it_keeps_to_itself_is_refused(kind, arguments):
     error = asked(kind, *arguments)["error"]
     assert error["kinds"][0] in ("builtins.AttributeError", "builtins.TypeError")
     assert "42" not in json.dumps(error)
+
+
+def told(*what):
+    """Return what a check hears of a call of the answer in a block that watches it."""
+    message = {
+        "answer": ["list", "w90", [["tuple", [5, *what]], ["list", "w91", []]]],
+        "state": None,
+    }
+    judge = judge_that_hears(message)
+    with Watch().in_charge() as watch:
+        assert judge.ask("call", None, [], {}) == 5
+    assert answers_of(judge)[0]["ask"] == "watched call"
+    return watch
+
+
+def test_a_block_that_watches_calls_hears_what_they_did():
+    watch = told(["list", "w92", ["exp", "sum", 7]], 4096)
+    assert watch.names == {"exp", "sum"}
+    assert watch.taken == 4096
+
+
+@pytest.mark.parametrize("what", [(), ("exp", 1), (["list", "w92", []], True), (None, 1)])
+def test_what_does_not_say_what_a_call_did_is_no_message(what):
+    with pytest.raises(Broken):
+        told(*what)
 
 
 def test_an_attribute_of_a_function_is_not_read():

@@ -12,6 +12,7 @@ from tensorlab.learn.expect import (
     describe,
     expect,
     expect_error,
+    measured_call,
     require,
     same,
 )
@@ -106,6 +107,22 @@ def test_the_names_of_what_a_block_calls_are_noted_however_it_is_called():
     x.sin()
     assert {"exp", "sum", "backward", "zeros_like"} <= names
     assert "sin" not in names
+
+
+def test_the_memory_that_a_call_takes_is_measured_with_what_it_returns():
+    def tensors(n):
+        return tensorlab.zeros(n) + 1
+
+    def numbers(n):
+        return len(list(range(n)))
+
+    for _ in range(2):  # a first call may import
+        total, taken = measured_call(tensors, 100_000)
+        assert total.shape == (100_000,)
+    assert 400_000 <= taken < 1_200_000
+    count, taken = measured_call(numbers, 100_000)
+    assert count == 100_000
+    assert taken >= 800_000
 
 
 def test_small_tensors_are_shown_whole_and_large_ones_by_their_shape():

@@ -162,13 +162,33 @@ def test_a_stand_in_is_neither_compared_nor_calculated_with(line):
     assert type(line.back(Anything(3))) is float
 
 
-def test_a_subclass_of_tensor_and_a_tensor_without_memory_are_refused(line):
+def test_a_subclass_of_tensor_and_a_sparse_tensor_with_a_gradient_are_refused(line):
     class Mine(torch.Tensor):
         pass
 
-    for value in (torch.ones(2).as_subclass(Mine), torch.ones(2, device="meta")):
+    for value in (torch.ones(2).as_subclass(Mine), torch.eye(2).to_sparse().requires_grad_()):
         with pytest.raises(Unsendable):
             line.back(value)
+
+
+def test_a_tensor_without_values_arrives_with_its_layout_and_comes_back_as_itself(line):
+    x = torch.empty(4, 6, dtype=torch.int64, device="meta")[1:, ::2]
+    came = line.there(x)
+    assert came.is_meta
+    assert (came.dtype, came.shape, came.stride()) == (x.dtype, x.shape, x.stride())
+    assert came.storage_offset() == x.storage_offset()
+    assert line.back(came) is x
+    weight = nn.Parameter(torch.empty(3, device="meta"))
+    assert type(line.there(weight)) is nn.Parameter
+
+
+@pytest.mark.parametrize("is_coalesced", [True, False])
+def test_a_sparse_tensor_arrives_with_the_elements_that_it_holds(line, is_coalesced):
+    x = torch.sparse_coo_tensor([[1, 1, 0]], [2.0, 3.0, 4.0], (3,))
+    came = line.there(x.coalesce() if is_coalesced else x)
+    assert came.is_coalesced() == is_coalesced
+    assert came._nnz() == (2 if is_coalesced else 3)
+    assert came.to_dense().tolist() == [4.0, 5.0, 0.0]
 
 
 HOSTILE = [
