@@ -144,7 +144,16 @@ class MissingExtra(TensorlabError, ImportError):
 
 
 class LinAlgError(TensorlabError, RuntimeError):
-    """A factorisation can't go on with a matrix: it is singular, not positive definite, or has nan inside."""
+    """A factorisation can't go on with a matrix: it is singular, not positive definite, or has nan inside.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> tensorlab.linalg.inv(tensorlab.zeros(2, 2))
+    Traceback (most recent call last):
+        ...
+    tensorlab.errors.LinAlgError: linalg.inv: the matrix is singular: element 1 of the ...
+    """
 
 
 class DivisionByZero(TensorlabError, RuntimeError):

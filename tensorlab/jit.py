@@ -73,19 +73,51 @@ def ignore(drop=False, **kwargs):
 
 
 def unused(fn):
-    """Mark a method that `script` is to leave out: return it."""
+    """Mark a method that `script` is to leave out: return it.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> class Net(tensorlab.nn.Module):
+    ...     @unused
+    ...     def show(self, x):
+    ...         return str(x)
+    ...
+    >>> Net().show(tensorlab.ones(1))
+    'tensor([1.])'
+    """
     return fn
 
 
 def export(fn):
     """Mark a method that `script` is to compile although forward does not call it: return
-    it."""
+    it.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> class Net(tensorlab.nn.Module):
+    ...     @export
+    ...     def double(self, x):
+    ...         return 2 * x
+    ...
+    >>> Net().double(tensorlab.ones(1))
+    tensor([2.])
+    """
     return fn
 
 
 def script_if_tracing(fn):
     """Return a function that is compiled if it is first called under tracing: the function, as
-    nothing traces."""
+    nothing traces.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> double = script_if_tracing(lambda x: 2 * x)
+    >>> double(tensorlab.ones(1))
+    tensor([2.])
+    """
     return fn
 
 

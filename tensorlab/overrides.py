@@ -296,7 +296,18 @@ def handle_torch_function(public_api, relevant_args, *args, **kwargs):
 
 
 def wrap_torch_function(dispatcher):
-    """Make a Python function overridable; `dispatcher` gives its relevant arguments."""
+    """Make a Python function overridable; `dispatcher` gives its relevant arguments.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> @wrap_torch_function(lambda x: (x,))
+    ... def twice(x):
+    ...     return 2 * x
+    ...
+    >>> twice(tensorlab.ones(1))
+    tensor([2.])
+    """
 
     def decorate(function):
         @functools.wraps(function)

@@ -13,7 +13,14 @@ of_thread = threading.local()
 
 
 def stream():
-    """Return the generator of the default stream: a thread that is a rank has its own."""
+    """Return the generator of the default stream: a thread that is a rank has its own.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> stream() is tensorlab.default_generator
+    True
+    """
     return getattr(of_thread, "generator", default_generator)
 
 

@@ -52,6 +52,13 @@ class PythonCode:
     ----------
     src : str
     globals : dict, name: object
+
+    Examples
+    --------
+    >>> from tensorlab import fx
+    >>> code = fx.symbolic_trace(lambda x: x + 1).graph.python_code("self")
+    >>> "add = x + 1" in code.src
+    True
     """
 
     src: str

@@ -90,6 +90,15 @@ def replace_pattern_with_filters(
     Returns
     -------
     list of ReplacedPatterns
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import fx
+    >>> module = fx.symbolic_trace(lambda x: (x + 1) * 2)
+    >>> found = replace_pattern_with_filters(module, lambda x: x + 1, lambda x: x - 1)
+    >>> len(found), module(tensorlab.ones(1))
+    (1, tensor([0.]))
     """
     return _replace(gm, pattern, replacement, match_filters, ignore_literals, replacement_callback)
 

@@ -306,7 +306,18 @@ class ModuleDict(Module):
 
 
 class Container(Module):
-    """A module that holds the modules given by name; deprecated, with a FutureWarning: subclass Module."""
+    """A module that holds the modules given by name; deprecated, with a FutureWarning: subclass Module.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from tensorlab import nn
+    >>> with warnings.catch_warnings(action="ignore"):  # write a class from Module
+    ...     net = Container(first=nn.Linear(2, 1))
+    ...
+    >>> net.first.weight.shape
+    tensorlab.Size([1, 2])
+    """
 
     def __init__(self, **kwargs):
         warnings.warn(

@@ -10,6 +10,11 @@ class InterpolationMode(Enum):
 
     Tensors know NEAREST, NEAREST_EXACT, BILINEAR and BICUBIC; BOX, HAMMING and LANCZOS are Pillow's. Functions
     also take Pillow's own constants, such as `PIL.Image.Resampling.BILINEAR`.
+
+    Examples
+    --------
+    >>> InterpolationMode.BILINEAR.value
+    'bilinear'
     """
 
     NEAREST = "nearest"

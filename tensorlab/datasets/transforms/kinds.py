@@ -28,7 +28,16 @@ class ToTensor:
 
 
 class PILToTensor:
-    """Turn an image of Pillow into a Tensor (channels, height, width) with the same numbers."""
+    """Turn an image of Pillow into a Tensor (channels, height, width) with the same numbers.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.datasets.transforms import PILToTensor
+    >>> from tensorlab.datasets.transforms.functional import to_pil_image
+    >>> PILToTensor()(to_pil_image(tensorlab.ones(1, 2, 2))).flatten()
+    tensor([255, 255, 255, 255], dtype=tensorlab.uint8)
+    """
 
     def __call__(self, pic):
         return functional.pil_to_tensor(pic)
@@ -43,6 +52,13 @@ class ToPILImage:
     Parameters
     ----------
     mode : str, a mode of Pillow's; by default what goes with the channels and elements, see `functional.to_pil_image`
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.datasets.transforms import ToPILImage
+    >>> ToPILImage()(tensorlab.rand(3, 4, 6)).size
+    (6, 4)
     """
 
     def __init__(self, mode=None):

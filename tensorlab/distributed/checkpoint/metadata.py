@@ -19,7 +19,19 @@ class ChunkStorageMetadata:
 
 @dataclasses.dataclass
 class TensorStorageMetadata:
-    """A tensor of a checkpoint, and its pieces."""
+    """A tensor of a checkpoint, and its pieces.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import tensorlab
+    >>> from tensorlab.distributed import checkpoint
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = checkpoint.save({"weight": tensorlab.ones(3)}, checkpoint_id=folder)
+    ...
+    >>> written.state_dict_metadata["weight"].size
+    (3,)
+    """
 
     size: tuple
     dtype: Any
@@ -41,6 +53,17 @@ class Metadata:
     ----------
     state_dict_metadata : dict of keys to TensorStorageMetadata or BytesStorageMetadata
     planner_data : dict of keys to tuples, the path of each key in the nested state dict
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import tensorlab
+    >>> from tensorlab.distributed import checkpoint
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = checkpoint.save({"weight": tensorlab.ones(3)}, checkpoint_id=folder)
+    ...
+    >>> list(written.state_dict_metadata)
+    ['weight']
     """
 
     state_dict_metadata: dict

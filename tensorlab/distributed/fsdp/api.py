@@ -32,6 +32,11 @@ class ShardingStrategy(enum.Enum):
     the whole parameters stay between forward and backward. NO_SHARD: nothing, as in
     DistributedDataParallel. HYBRID_SHARD: FULL_SHARD within a machine, or what the first group
     says, and copies of it.
+
+    Examples
+    --------
+    >>> [one.name for one in ShardingStrategy][:4]
+    ['FULL_SHARD', 'SHARD_GRAD_OP', 'NO_SHARD', 'HYBRID_SHARD']
     """
 
     FULL_SHARD = 1
@@ -42,14 +47,26 @@ class ShardingStrategy(enum.Enum):
 
 
 class BackwardPrefetch(enum.Enum):
-    """When backward begins to gather the next parameters: before or after those of a module are used."""
+    """When backward begins to gather the next parameters: before or after those of a module are used.
+
+    Examples
+    --------
+    >>> [one.name for one in BackwardPrefetch]
+    ['BACKWARD_PRE', 'BACKWARD_POST']
+    """
 
     BACKWARD_PRE = 1
     BACKWARD_POST = 2
 
 
 class StateDictType(enum.Enum):
-    """What `state_dict` holds: whole tensors, this rank's parts, or DTensors."""
+    """What `state_dict` holds: whole tensors, this rank's parts, or DTensors.
+
+    Examples
+    --------
+    >>> [one.name for one in StateDictType]
+    ['FULL_STATE_DICT', 'LOCAL_STATE_DICT', 'SHARDED_STATE_DICT']
+    """
 
     FULL_STATE_DICT = 1
     LOCAL_STATE_DICT = 2
@@ -57,7 +74,13 @@ class StateDictType(enum.Enum):
 
 
 class OptimStateKeyType(enum.Enum):
-    """How the state dict of an optimizer names parameters."""
+    """How the state dict of an optimizer names parameters.
+
+    Examples
+    --------
+    >>> [one.name for one in OptimStateKeyType]
+    ['PARAM_NAME', 'PARAM_ID']
+    """
 
     PARAM_NAME = 1
     PARAM_ID = 2

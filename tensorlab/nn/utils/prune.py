@@ -41,6 +41,19 @@ class BasePruningMethod(ABC):
 
     A subclass defines `compute_mask(t, default_mask)`, and `PRUNING_TYPE`: "unstructured" (single elements, chosen
     among those not pruned yet), "structured" (whole slices) or "global".
+
+    Examples
+    --------
+    >>> from tensorlab import nn
+    >>> class Negative(BasePruningMethod):
+    ...     PRUNING_TYPE = "unstructured"
+    ...     def compute_mask(self, t, default_mask):
+    ...         return default_mask * (t > 0)
+    ...
+    >>> net = nn.Linear(8, 1)
+    >>> _ = Negative.apply(net, "weight")
+    >>> net.weight.min() >= 0
+    tensor(True)
     """
 
     PRUNING_TYPE = "global"

@@ -158,6 +158,16 @@ def lstm(*args, **kwargs):
     ------
     ShapeError
         If something does not fit.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import nn
+    >>> layer = nn.LSTM(3, 2)
+    >>> x, h = tensorlab.ones(5, 1, 3), tensorlab.zeros(1, 1, 2)
+    >>> y, h, c = lstm(x, (h, h), layer._flat_weights, True, 1, 0.0, False, False, False)
+    >>> y.shape, h.shape, c.shape
+    (tensorlab.Size([5, 1, 2]), tensorlab.Size([1, 1, 2]), tensorlab.Size([1, 1, 2]))
     """
     return run_network("lstm", "LSTM", args, kwargs, is_tensor(args, kwargs, 1))
 
@@ -168,17 +178,49 @@ def gru(*args, **kwargs):
     Returns
     -------
     (Tensor, Tensor) : output, last states
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import nn
+    >>> layer = nn.GRU(3, 2)
+    >>> x, h = tensorlab.ones(5, 1, 3), tensorlab.zeros(1, 1, 2)
+    >>> y, last = gru(x, h, layer._flat_weights, True, 1, 0.0, False, False, False)
+    >>> y.shape, last.shape
+    (tensorlab.Size([5, 1, 2]), tensorlab.Size([1, 1, 2]))
     """
     return run_network("gru", "GRU", args, kwargs, is_tensor(args, kwargs, 2))
 
 
 def rnn_tanh(*args, **kwargs):
-    """Run sequences through plain recurrent layers with tanh, as `nn.RNN` does; see `gru`."""
+    """Run sequences through plain recurrent layers with tanh, as `nn.RNN` does; see `gru`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import nn
+    >>> layer = nn.RNN(3, 2)
+    >>> x, h = tensorlab.ones(5, 1, 3), tensorlab.zeros(1, 1, 2)
+    >>> y, last = rnn_tanh(x, h, layer._flat_weights, True, 1, 0.0, False, False, False)
+    >>> y.shape
+    tensorlab.Size([5, 1, 2])
+    """
     return run_network("rnn_tanh", "RNN_TANH", args, kwargs, is_tensor(args, kwargs, 2))
 
 
 def rnn_relu(*args, **kwargs):
-    """Run sequences through plain recurrent layers with relu; see `gru`."""
+    """Run sequences through plain recurrent layers with relu; see `gru`.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import nn
+    >>> layer = nn.RNN(3, 2, nonlinearity="relu")
+    >>> x, h = tensorlab.ones(5, 1, 3), tensorlab.zeros(1, 1, 2)
+    >>> y, last = rnn_relu(x, h, layer._flat_weights, True, 1, 0.0, False, False, False)
+    >>> y.min() >= 0
+    tensor(True)
+    """
     return run_network("rnn_relu", "RNN_RELU", args, kwargs, is_tensor(args, kwargs, 2))
 
 

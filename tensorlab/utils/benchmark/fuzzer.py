@@ -105,6 +105,15 @@ class FuzzedTensor:
     dtype : dtype
     cuda : bool; refused if True, as there is no such device
     tensor_constructor : function(size, dtype, **parameters) that makes the tensor
+
+    Examples
+    --------
+    >>> from tensorlab.utils.benchmark import FuzzedParameter, Fuzzer
+    >>> size = FuzzedParameter("n", minval=2, maxval=8, distribution="uniform")
+    >>> fuzzer = Fuzzer([size], [FuzzedTensor("x", size=("n", 3))], seed=0)
+    >>> ((tensors, _, drawn),) = fuzzer.take(1)
+    >>> tuple(tensors["x"].shape) == (drawn["n"], 3)
+    True
     """
 
     def __init__(
