@@ -314,9 +314,10 @@ class Wire:
         """Return a tensor of the device meta, which has no values."""
         value, (dtype, shape, strides, offset, size) = self.values.get(name), about
         dtype = DTYPES[dtype]
-        if isinstance(value, Tensor) and value.is_meta:
-            if (value.dtype, [*value.shape], [*value.stride()]) == (dtype, shape, strides):
-                return value
+        layout = (dtype, tuple(shape), tuple(strides))
+        is_known = isinstance(value, Tensor) and value.is_meta
+        if is_known and (value.dtype, tuple(value.shape), value.stride()) == layout:
+            return value
         whole = tensorlab.empty(size // dtype.itemsize, dtype=dtype, device="meta")
         plain = whole.as_strided(shape, strides, offset)
         if kind == "parameter":
