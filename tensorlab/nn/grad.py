@@ -1,8 +1,6 @@
 """Gradients of convolutions as functions of their own: by the input, and by the weight."""
 
-from ..autograd import enable_grad, grad
-from ..ops.creation import zeros
-from .functional import conv1d, conv2d, conv3d
+from ..ops.convolution import conv_gradient
 
 __all__ = [
     "conv1d_input",
@@ -14,20 +12,6 @@ __all__ = [
 ]
 
 
-def gradient(convolve, shape, other, grad_output, by_input, settings):
-    """Differentiate a convolution, linear in both of its tensors, by a tensor of zeros of this shape."""
-    unknown = zeros(tuple(shape), dtype=other.dtype, device=other.device, requires_grad=True)
-    with enable_grad():
-        out = (
-            convolve(unknown, other, None, *settings)
-            if by_input
-            else convolve(other, unknown, None, *settings)
-        )
-    return grad(
-        out, unknown, grad_output, create_graph=grad_output.requires_grad or other.requires_grad
-    )[0]
-
-
 def conv1d_input(input_size, weight, grad_output, stride=1, padding=0, dilation=1, groups=1):
     """Return the gradient of `conv1d` by its input, a Tensor of shape `input_size`:
     (batch, channels, length).
@@ -36,7 +20,7 @@ def conv1d_input(input_size, weight, grad_output, stride=1, padding=0, dilation=
     the rest is as for `conv1d`.
     """
     settings = stride, padding, dilation, groups
-    return gradient(conv1d, input_size, weight, grad_output, True, settings)
+    return conv_gradient(True, input_size, weight, grad_output, *settings, 1, "conv1d_input")
 
 
 def conv1d_weight(input, weight_size, grad_output, stride=1, padding=0, dilation=1, groups=1):
@@ -46,7 +30,7 @@ def conv1d_weight(input, weight_size, grad_output, stride=1, padding=0, dilation
     the rest is as for `conv1d`.
     """
     settings = stride, padding, dilation, groups
-    return gradient(conv1d, weight_size, input, grad_output, False, settings)
+    return conv_gradient(False, weight_size, input, grad_output, *settings, 1, "conv1d_weight")
 
 
 def conv2d_input(input_size, weight, grad_output, stride=1, padding=0, dilation=1, groups=1):
@@ -57,7 +41,7 @@ def conv2d_input(input_size, weight, grad_output, stride=1, padding=0, dilation=
     the rest is as for `conv2d`.
     """
     settings = stride, padding, dilation, groups
-    return gradient(conv2d, input_size, weight, grad_output, True, settings)
+    return conv_gradient(True, input_size, weight, grad_output, *settings, 2, "conv2d_input")
 
 
 def conv2d_weight(input, weight_size, grad_output, stride=1, padding=0, dilation=1, groups=1):
@@ -67,7 +51,7 @@ def conv2d_weight(input, weight_size, grad_output, stride=1, padding=0, dilation
     the rest is as for `conv2d`.
     """
     settings = stride, padding, dilation, groups
-    return gradient(conv2d, weight_size, input, grad_output, False, settings)
+    return conv_gradient(False, weight_size, input, grad_output, *settings, 2, "conv2d_weight")
 
 
 def conv3d_input(input_size, weight, grad_output, stride=1, padding=0, dilation=1, groups=1):
@@ -78,7 +62,7 @@ def conv3d_input(input_size, weight, grad_output, stride=1, padding=0, dilation=
     the rest is as for `conv3d`.
     """
     settings = stride, padding, dilation, groups
-    return gradient(conv3d, input_size, weight, grad_output, True, settings)
+    return conv_gradient(True, input_size, weight, grad_output, *settings, 3, "conv3d_input")
 
 
 def conv3d_weight(input, weight_size, grad_output, stride=1, padding=0, dilation=1, groups=1):
@@ -88,4 +72,4 @@ def conv3d_weight(input, weight_size, grad_output, stride=1, padding=0, dilation
     the rest is as for `conv3d`.
     """
     settings = stride, padding, dilation, groups
-    return gradient(conv3d, weight_size, input, grad_output, False, settings)
+    return conv_gradient(False, weight_size, input, grad_output, *settings, 3, "conv3d_weight")

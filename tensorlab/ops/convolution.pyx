@@ -362,9 +362,9 @@ cdef int refuse_empty_images(TensorBase x, int d, str where) except -1:
     return 0
 
 
-cdef object convolve(TensorBase x, TensorBase weight, TensorBase bias, object stride, object padding, object dilation,
-                     object groups, int n, str where):
-    """What conv1d, conv2d and conv3d share; n is the number of spatial dimensions."""
+cdef tuple read_settings(TensorBase x, TensorBase weight, TensorBase bias, object stride, object padding, object dilation,
+                         object groups, int n, str where):
+    """The op's arguments out_shape, stride, padding, dilation and groups for a batch x. No element is looked at."""
     cdef tuple strides = read_numbers(stride, n, 1, where, "stride"), dilations, before, after
     cdef list out_shape, reach
     cdef ssize in_channels
@@ -389,8 +389,6 @@ cdef object convolve(TensorBase x, TensorBase weight, TensorBase bias, object st
         after = tuple([size - size // 2 if padding == "same" else 0 for size in reach])
     else:
         before = after = read_numbers(padding, n, 0, where, "padding")
-    if x.ndim_ == n + 1:
-        return convolve(x.unsqueeze(0), weight, bias, stride, padding, dilation, groups, n, where).squeeze(0)
     out_shape = [x.sizes[0], weight.sizes[0]]
     for d in range(n):
         size = x.sizes[2 + d] + before[d] + after[d]
@@ -399,8 +397,45 @@ cdef object convolve(TensorBase x, TensorBase weight, TensorBase bias, object st
             raise ShapeError(f"{where}: a kernel that reaches over {reach[d] + 1} elements is larger than the padded input of "
                              f"size {size}")
         out_shape.append((size - reach[d] - 1) // strides[d] + 1)
-    out = run_tuple(CONV, (x, weight, bias, tuple(out_shape), strides, before, dilations, groups))
-    return out.narrow(1, 0, 0) if in_channels == 0 else out         # PyTorch's answer to nothing has no channels
+    return tuple(out_shape), strides, before, dilations, groups
+
+
+cdef object convolve(TensorBase x, TensorBase weight, TensorBase bias, object stride, object padding, object dilation,
+                     object groups, int n, str where):
+    """What conv1d, conv2d and conv3d share; n is the number of spatial dimensions."""
+    if x.ndim_ == n + 1:
+        return convolve(x.unsqueeze(0), weight, bias, stride, padding, dilation, groups, n, where).squeeze(0)
+    settings = read_settings(x, weight, bias, stride, padding, dilation, groups, n, where)
+    out = run_tuple(CONV, (x, weight, bias, *settings))
+    return out.narrow(1, 0, 0) if x.sizes[1] == 0 else out          # PyTorch's answer to nothing has no channels
+
+
+def conv_gradient(bint by_input, shape, TensorBase other not None, TensorBase grad not None, stride, padding, dilation, groups,
+                  int n, str where):
+    """The gradient of conv1d, conv2d or conv3d by its input or by its weight, which has this shape; `other` is the other one.
+
+    Raises
+    ------
+    ShapeError
+        If the sizes do not fit, or `grad` is not of the shape of the convolution's result.
+    """
+    cdef ssize[MAX_NDIM] sizes
+    cdef int ndim = read_sizes(shape, sizes, where), d
+    cdef TensorBase unknown, x, weight
+    for d in range(ndim):
+        if sizes[d] < 0:
+            raise ShapeError(f"{where}: size {sizes[d]} in {shape_text(ndim, sizes)} is negative; sizes must be at least 0")
+    unknown = result_beside(other, other.dtype_, ndim, sizes)
+    x, weight = (unknown, other) if by_input else (other, unknown)
+    if x.ndim_ == n + 1:                                            # a single image
+        shape, other = ((1, *shape), other) if by_input else (shape, other.unsqueeze(0))
+        found = conv_gradient(by_input, shape, other, grad.unsqueeze(0), stride, padding, dilation, groups, n, where)
+        return found.squeeze(0) if by_input else found
+    out_shape, *settings = read_settings(x, weight, None, stride, padding, dilation, groups, n, where)
+    if grad.shape != out_shape:
+        raise ShapeError(f"{where}: grad_output has shape {shape_text(grad.ndim_, grad.sizes)}, but the convolution's result has "
+                         f"{out_shape}")
+    return (conv_derivative_x if by_input else conv_derivative_weight)(grad, x, weight, *settings)
 
 
 # ---------------------------------------------------------------- conv1d, conv2d, conv3d
