@@ -24,9 +24,9 @@ from tensorlab._core.dtypes cimport COMPLEX, COMPLEX32, NUMBER, dtype_object, is
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.loops.iterator cimport copy_into, plain, plain_result, put_back
 from tensorlab._core.tensor cimport TensorBase, alias_as, make_size, result_beside
-from tensorlab.ops.convolution_loops cimport multiplications, run_conv
+from tensorlab.ops.convolution_loops cimport run_conv
 from tensorlab.ops.filling cimport fill_zero
-from tensorlab.ops.im2col cimport BY_INPUT, BY_WEIGHT, FORWARD, Geometry
+from tensorlab.ops.im2col cimport BY_INPUT, BY_WEIGHT, FORWARD, Geometry, multiplications
 
 from tensorlab.errors import DTypeError, ShapeError
 

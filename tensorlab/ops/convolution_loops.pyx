@@ -22,7 +22,8 @@ from tensorlab.ops.panel_convolution cimport is_paneled, run_panels
 from tensorlab.ops.winograd cimport is_winograd, run_winograd
 from tensorlab.ops.winograd_weight cimport run_winograd_weight
 from tensorlab.ops.im2col cimport (
-    BY_INPUT, BY_WEIGHT, FORWARD, Geometry, col2im, column_size, im2col, plane_size, start_image
+    BY_INPUT, BY_WEIGHT, FORWARD, Geometry, col2im, column_size, im2col, image_count, multiplications, plane_size,
+    start_image
 )
 
 cdef enum:
@@ -116,10 +117,6 @@ cdef struct Images:
     bint failed                     # for want of memory
 
 
-cdef ssize image_count(Geometry* geometry) noexcept nogil:
-    return geometry.batch * geometry.groups
-
-
 cdef void run_images(Images* images, char* weight, ssize begin, ssize end) noexcept nogil:
     """Images and groups `begin` to `end`."""
     cdef char* x = images.x
@@ -166,10 +163,6 @@ cdef void add_rows(real* to, const real* rows, ssize m, ssize n) noexcept nogil:
     for i in range(m):
         for j in range(n):
             to[j] += rows[i * n + j]
-
-
-cdef ssize multiplications(Geometry* geometry) noexcept nogil:
-    return image_count(geometry) * geometry.out_channels * column_size(geometry) * plane_size(geometry.out)
 
 
 cdef int run_conv(TensorBase x, TensorBase weight, TensorBase out, Geometry* geometry, int mode) except -1:

@@ -19,7 +19,7 @@ from libc.string cimport memset
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
 from tensorlab.ops.im2col cimport (
-    BY_INPUT, FORWARD, Geometry, Wide, copy_plane, find_tap, is_copy_small, measure, plane_size, start_image
+    BY_INPUT, FORWARD, Geometry, Wide, add_phases, copy_planes, find_tap, is_copy_small, measure, plane_size, start_image
 )
 
 cdef extern from "shifted_lines.h" nogil:
@@ -44,7 +44,7 @@ cdef void copy_places(real* line, real* out, Geometry* geometry, Wide* wide) noe
     cdef ssize[3] stride, padding
     stride[0] = stride[1] = stride[2] = 1
     padding[0] = padding[1] = padding[2] = 0
-    copy_plane(line, out, geometry.out, stride, padding, wide, False)
+    copy_planes(line, out, 1, geometry.out, stride, padding, wide)
 
 
 # ---------------------------------------------------------------- sums of lines
@@ -105,7 +105,7 @@ cdef struct Job:
 
 
 cdef inline void read_channel(real* x, Job* job) noexcept nogil:
-    copy_plane(<real*>job.x, x, job.geometry.sizes, job.geometry.stride, job.geometry.padding, &job.wide, False)
+    copy_planes(<real*>job.x, x, 1, job.geometry.sizes, job.geometry.stride, job.geometry.padding, &job.wide)
 
 
 cdef inline void read_grads(real* out, Job* job) noexcept nogil:
@@ -141,7 +141,7 @@ cdef void by_input(real* x, real* weight, real* out, Job* job) noexcept nogil:
                     n += 1
         memset(<real*>job.x + phase * job.wide.phase, 0, job.wide.phase * sizeof(real))
         add_lines(<real*>job.x + phase * job.wide.phase, <real*>job.out, job.shifts, weights, n, job.wide.phase)
-    copy_plane(<real*>job.x, x, job.geometry.sizes, job.geometry.stride, job.geometry.padding, &job.wide, True)
+    add_phases(x, <real*>job.x, job.geometry.sizes, job.geometry.stride, job.geometry.padding, &job.wide)
 
 
 cdef void by_weight(real* x, real* weight, real* out, Job* job) noexcept nogil:

@@ -30,16 +30,26 @@ cdef struct Wide:               # a plane with its padding, dealt out into phase
 
 cdef void start_sums(number* out, Geometry* geometry, ssize first, ssize last, ssize places) noexcept nogil
 cdef void start_image(number* x, number* out, Geometry* geometry, int mode, ssize group) noexcept nogil
+cdef ssize image_count(Geometry* geometry) noexcept nogil
+cdef ssize multiplications(Geometry* geometry) noexcept nogil
 cdef ssize column_size(Geometry* geometry) noexcept nogil
 cdef ssize plane_size(const ssize* sizes) noexcept nogil
 cdef void mirror(Geometry* geometry) noexcept nogil
 cdef void im2col(number* columns, const number* x, Geometry* geometry, ssize first, ssize last) noexcept nogil
 cdef void col2im(number* x, const number* columns, Geometry* geometry, ssize first, ssize last) noexcept nogil
+cdef bint is_small(double elements, Geometry* geometry) noexcept nogil
 cdef bint is_copy_small(Geometry* geometry) noexcept nogil
 cdef void measure(Wide* wide, Geometry* geometry) noexcept nogil
 cdef ssize find_tap(Wide* wide, Geometry* geometry, ssize tap, ssize* phase) noexcept nogil
-cdef bint has_padding(Geometry* geometry, Wide* wide) noexcept nogil
 cdef void list_places(ssize* at, Geometry* geometry, Wide* wide, ssize factor) noexcept nogil
 cdef void list_weights(ssize* at, Geometry* geometry, Wide* wide, bint channels_last) noexcept nogil
-cdef void copy_plane(real* line, real* plane, const ssize* sizes, const ssize* stride, const ssize* padding, Wide* wide,
-                     bint is_back) noexcept nogil
+cdef void copy_planes(real* lines, real* planes, ssize count, const ssize* sizes, const ssize* stride,
+                      const ssize* padding, Wide* wide) noexcept nogil
+cdef void add_phases(real* plane, const real* line, const ssize* sizes, const ssize* stride, const ssize* padding,
+                     Wide* wide) noexcept nogil
+cdef const ssize* out_sizes(Geometry* geometry, int mode) noexcept nogil
+cdef ssize copy_extent(Geometry* geometry, int mode, int d, ssize* lead) noexcept nogil
+cdef ssize list_rows(ssize* at, ssize* out_at, Geometry* geometry, int mode, const ssize* wide, const ssize* lead,
+                     const ssize* phase) noexcept nogil
+cdef ssize list_taps(ssize* at, ssize* tap_at, Geometry* geometry, int mode, const ssize* wide,
+                     const ssize* phase) noexcept nogil

@@ -23,8 +23,16 @@ from libc.string cimport memset
 from tensorlab._core.dtypes cimport number, real
 from tensorlab._core.layout cimport ssize
 
+cdef extern from "copy_row.h" nogil:
+    void tl_copy_row(float* to, const float* row, ssize n, ssize step)
+
 cdef enum:
     MOST_PADDING = 16           # a copy may be so many times as large as what it is made for
+
+cdef struct Part:               # of a plane, which lies in one phase
+    ssize[3] first              # element of the plane that comes first in the phase,
+    ssize[3] at                 # its place there,
+    ssize[3] n                  # and how many there are
 
 
 cdef ssize plane_size(const ssize* sizes) noexcept nogil:
@@ -34,6 +42,15 @@ cdef ssize plane_size(const ssize* sizes) noexcept nogil:
 cdef ssize column_size(Geometry* geometry) noexcept nogil:
     """Weights of one output channel."""
     return geometry.in_channels * plane_size(geometry.kernel)
+
+
+cdef ssize image_count(Geometry* geometry) noexcept nogil:
+    """Images, each counted once for each group."""
+    return geometry.batch * geometry.groups
+
+
+cdef ssize multiplications(Geometry* geometry) noexcept nogil:
+    return image_count(geometry) * geometry.out_channels * column_size(geometry) * plane_size(geometry.out)
 
 
 cdef void start_sums(number* out, Geometry* geometry, ssize first, ssize last, ssize places) noexcept nogil:
@@ -139,13 +156,18 @@ cdef void col2im(number* x, const number* columns, Geometry* geometry, ssize fir
 
 
 # ---------------------------------------------------------------- padded copies
+cdef bint is_small(double elements, Geometry* geometry) noexcept nogil:
+    """Is there not much more padding than image in a copy of so many elements?"""
+    return elements <= MOST_PADDING * <double>(plane_size(geometry.sizes) + plane_size(geometry.out))
+
+
 cdef bint is_copy_small(Geometry* geometry) noexcept nogil:
-    """Is there much more padding than image? Its size is a product of large numbers, which may not fit in an integer."""
+    """The same of a copy in phases. Its size is a product of large numbers, which may not fit in an integer."""
     cdef double elements = 1
     cdef int d
     for d in range(3):
         elements *= <double>geometry.out[d] * geometry.stride[d] + <double>(geometry.kernel[d] - 1) * geometry.dilation[d]
-    return elements <= MOST_PADDING * <double>(plane_size(geometry.sizes) + plane_size(geometry.out))
+    return is_small(elements, geometry)
 
 
 cdef void measure(Wide* wide, Geometry* geometry) noexcept nogil:
@@ -175,15 +197,6 @@ cdef ssize find_tap(Wide* wide, Geometry* geometry, ssize tap, ssize* phase) noe
     return start + phase[0] * wide.phase
 
 
-cdef bint has_padding(Geometry* geometry, Wide* wide) noexcept nogil:
-    """Does a copy differ from the planes?"""
-    cdef int d
-    for d in range(3):
-        if geometry.stride[d] != 1 or geometry.padding[d] != 0 or wide.size[d] != geometry.sizes[d]:
-            return True
-    return False
-
-
 cdef void list_places(ssize* at, Geometry* geometry, Wide* wide, ssize factor) noexcept nogil:
     """Where the places of the output lie in a plane."""
     cdef ssize z, y, i
@@ -207,37 +220,139 @@ cdef void list_weights(ssize* at, Geometry* geometry, Wide* wide, bint channels_
                 at[channel * taps + tap] = channel * wide.plane + start
 
 
-cdef void copy_plane(real* line, real* plane, const ssize* sizes, const ssize* stride, const ssize* padding, Wide* wide,
-                     bint is_back) noexcept nogil:
-    """From a plane into phases; or back, added. What the kernel never sees is left out."""
-    cdef ssize phase, z, y, i, rest, size = plane_size(wide.size), step = stride[2]
-    cdef ssize[3] first                                 # element of the plane that comes first in the phase,
-    cdef ssize[3] at                                    # its place there,
-    cdef ssize[3] n                                     # and how many there are
-    cdef real* lane
-    cdef real* elements
-    cdef bint is_seen
+cdef inline ssize place_of(Part* part, Wide* wide, ssize phase, ssize z) noexcept nogil:
+    """Where the first row of slice z begins in the phases,"""
+    return phase * wide.phase + ((part.at[0] + z) * wide.size[1] + part.at[1]) * wide.size[2] + part.at[2]
+
+
+cdef inline ssize pixel_of(Part* part, const ssize* sizes, const ssize* stride, ssize z) noexcept nogil:
+    """and in the plane."""
+    return ((part.first[0] + z * stride[0]) * sizes[1] + part.first[1]) * sizes[2] + part.first[2]
+
+
+cdef inline void copy_row(real* to, const real* row, ssize n, ssize step) noexcept nogil:
+    """n elements, `step` apart."""
+    cdef ssize i
+    if real is float:
+        tl_copy_row(to, row, n, step)
+    else:
+        for i in range(n):
+            to[i] = row[i * step]
+
+
+cdef bint find_part(Part* part, const ssize* sizes, const ssize* stride, const ssize* padding, Wide* wide,
+                    ssize phase) noexcept nogil:
+    """The part of a plane that lies in a phase; False if the kernel never sees it."""
+    cdef bint is_seen = True
     cdef int d
+    for d in range(2, -1, -1):
+        is_seen = is_seen and phase % stride[d] < wide.phases[d]
+        part.first[d] = (phase % stride[d] - padding[d] % stride[d] + stride[d]) % stride[d]
+        part.at[d] = (part.first[d] + padding[d]) // stride[d]
+        part.n[d] = min((sizes[d] - part.first[d] + stride[d] - 1) // stride[d], wide.size[d] - part.at[d])
+        phase = phase // stride[d]
+    return is_seen
+
+
+cdef void copy_planes(real* lines, real* planes, ssize count, const ssize* sizes, const ssize* stride,
+                      const ssize* padding, Wide* wide) noexcept nogil:
+    """From planes into phases. What the kernel never sees is left out."""
+    cdef ssize phase, plane, z, _y
+    cdef real* lane
+    cdef real* row
+    cdef Part part
     for phase in range(plane_size(stride)):
-        rest = phase
-        is_seen = True
+        if find_part(&part, sizes, stride, padding, wide, phase):
+            for plane in range(count):
+                for z in range(part.n[0]):
+                    lane = lines + plane * wide.plane + place_of(&part, wide, phase, z)
+                    row = planes + plane * plane_size(sizes) + pixel_of(&part, sizes, stride, z)
+                    for _y in range(part.n[1]):
+                        copy_row(lane, row, part.n[2], stride[2])
+                        lane += wide.size[2]
+                        row += stride[1] * sizes[2]
+
+
+cdef void add_phases(real* plane, const real* line, const ssize* sizes, const ssize* stride, const ssize* padding,
+                     Wide* wide) noexcept nogil:
+    """Back: what lies in phases is added to a plane."""
+    cdef ssize phase, z, _y, i, step = stride[2]
+    cdef const real* lane
+    cdef real* row
+    cdef Part part
+    for phase in range(plane_size(stride)):
+        if find_part(&part, sizes, stride, padding, wide, phase):
+            for z in range(part.n[0]):
+                lane = line + place_of(&part, wide, phase, z)
+                row = plane + pixel_of(&part, sizes, stride, z)
+                for _y in range(part.n[1]):
+                    for i in range(part.n[2]):
+                        row[i * step] += lane[i]
+                    lane += wide.size[2]
+                    row += stride[1] * sizes[2]
+
+
+# ---------------------------------------------------------------- lists, for a copy of stride 1
+cdef const ssize* out_sizes(Geometry* geometry, int mode) noexcept nogil:
+    """Of an image that is the result, or BY_WEIGHT of its gradient."""
+    return &geometry.sizes[0] if mode == BY_INPUT else &geometry.out[0]
+
+
+cdef ssize copy_extent(Geometry* geometry, int mode, int d, ssize* lead) noexcept nogil:
+    """How far a copy of the source reaches in a dimension; `lead` receives the padding before it."""
+    cdef ssize reach = (geometry.kernel[d] - 1) * geometry.dilation[d], stride = geometry.stride[d]
+    if mode != BY_INPUT:
+        lead[0] = geometry.padding[d]
+        return (geometry.out[d] - 1) * stride + reach + 1
+    lead[0] = max(reach // stride - geometry.padding[d] // stride, 0)
+    return lead[0] + max((geometry.sizes[d] - 1 + geometry.padding[d]) // stride + 1, geometry.out[d])
+
+
+cdef ssize list_rows(ssize* at, ssize* out_at, Geometry* geometry, int mode, const ssize* wide, const ssize* lead,
+                     const ssize* phase) noexcept nogil:
+    """Where the places of a phase lie in the source and in the result. Returns how many there are.
+
+    BY_INPUT these are pixels: pixel i and tap t meet where i + padding = place * stride + t * dilation.
+    """
+    cdef ssize[3] places, first, step, out, out_step
+    cdef const ssize* sizes = out_sizes(geometry, mode)
+    cdef ssize z, y, i, row, out_row, n = 0
+    cdef int d
+    for d in range(3):
+        places[d], first[d], step[d], out[d], out_step[d] = geometry.out[d], 0, geometry.stride[d], 0, 1
+        if mode == BY_INPUT:
+            out[d] = ((phase[d] - geometry.padding[d]) % step[d] + step[d]) % step[d]
+            places[d] = (geometry.sizes[d] - out[d] + step[d] - 1) // step[d]
+            first[d] = lead[d] + (out[d] + geometry.padding[d] - phase[d]) // step[d]
+            step[d], out_step[d] = 1, step[d]
+    for z in range(places[0]):
+        for y in range(places[1]):
+            row = ((first[0] + z * step[0]) * wide[1] + first[1] + y * step[1]) * wide[2] + first[2]
+            out_row = ((out[0] + z * out_step[0]) * sizes[1] + out[1] + y * out_step[1]) * sizes[2] + out[2]
+            for i in range(places[2]):
+                at[n], out_at[n] = row + i * step[2], out_row + i * out_step[2]
+                n += 1
+    return n
+
+
+cdef ssize list_taps(ssize* at, ssize* tap_at, Geometry* geometry, int mode, const ssize* wide,
+                     const ssize* phase) noexcept nogil:
+    """How far from a place the taps of a phase look, and which they are. Returns how many there are."""
+    cdef ssize taps = plane_size(geometry.kernel), tap, rest, far, start, unit, n = 0, i
+    cdef bint by_input = mode == BY_INPUT, is_seen
+    cdef int d
+    for i in range(taps):
+        tap = rest = taps - 1 - i if by_input else i
+        start, unit, is_seen = 0, 1, True
         for d in range(2, -1, -1):
-            is_seen = is_seen and rest % stride[d] < wide.phases[d]
-            first[d] = (rest % stride[d] - padding[d] % stride[d] + stride[d]) % stride[d]
-            at[d] = (first[d] + padding[d]) // stride[d]
-            n[d] = min((sizes[d] - first[d] + stride[d] - 1) // stride[d], wide.size[d] - at[d])
-            rest = rest // stride[d]
-        for z in range(n[0] if is_seen else 0):
-            for y in range(n[1]):
-                lane = line + phase * size + ((at[0] + z) * wide.size[1] + at[1] + y) * wide.size[2] + at[2]
-                elements = plane + first[2] + sizes[2] * (
-                    (first[0] + z * stride[0]) * sizes[1] + first[1] + y * stride[1])
-                if is_back:
-                    for i in range(n[2]):
-                        elements[i * step] += lane[i]
-                elif step == 2:
-                    for i in range(n[2]):               # a step that the compiler knows
-                        lane[i] = elements[i * 2]
-                else:
-                    for i in range(n[2]):
-                        lane[i] = elements[i * step]
+            far = rest % geometry.kernel[d] * geometry.dilation[d]
+            rest = rest // geometry.kernel[d]
+            if by_input:
+                is_seen = is_seen and far % geometry.stride[d] == phase[d]
+                far = -(far // geometry.stride[d])
+            start += far * unit
+            unit *= wide[d]
+        if is_seen:
+            at[n], tap_at[n] = start, tap
+            n += 1
+    return n

@@ -32,7 +32,7 @@ from tensorlab._core.loops.iterator cimport transpose_tile
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for, thread_count
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.im2col cimport (
-    BY_INPUT, BY_WEIGHT, Geometry, Wide, column_size, copy_plane, is_copy_small, list_places,
+    BY_INPUT, BY_WEIGHT, Geometry, Wide, column_size, copy_planes, is_copy_small, list_places,
     list_weights, measure, mirror, plane_size, start_sums
 )
 
@@ -226,10 +226,8 @@ cdef void free_scratch(Scratch* scratch) noexcept nogil:
 
 cdef void copy_source(Scratch* scratch, real* source, Plan* plan) noexcept nogil:
     cdef Geometry* geometry = &plan.geometry
-    cdef ssize channel, channels = geometry.in_channels
-    for channel in range(channels):
-        copy_plane(<real*>scratch.planes + channel * plan.wide.plane, source + channel * plane_size(geometry.sizes),
-                   geometry.sizes, geometry.stride, geometry.padding, &plan.wide, False)
+    cdef ssize channels = geometry.in_channels
+    copy_planes(<real*>scratch.planes, source, channels, geometry.sizes, geometry.stride, geometry.padding, &plan.wide)
     if plan.mode == BY_WEIGHT:
         if real is float:
             transpose_tile(<int32_t*>scratch.turned, <const int32_t*>scratch.planes, plan.wide.plane, plan.wide.plane, channels)

@@ -37,7 +37,7 @@ from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for
 from tensorlab._core.tensor cimport TensorBase, empty_tensor
 from tensorlab.ops.im2col cimport (
-    BY_INPUT, BY_WEIGHT, Geometry, copy_plane, find_tap, is_copy_small, measure, mirror,
+    BY_INPUT, BY_WEIGHT, Geometry, copy_planes, find_tap, is_copy_small, measure, mirror,
     plane_size
 )
 
@@ -244,14 +244,13 @@ cdef void copy_images(Plan* plan, float* copy, float* x, ssize count) noexcept n
     """A group's planes of some images, with their padding."""
     cdef Geometry* geometry = &plan.geometry
     cdef ssize channels = geometry.in_channels, size = plane_size(geometry.sizes)
-    cdef ssize image, channel
+    cdef ssize image
     cdef ssize[3] stride
     stride[0], stride[1], stride[2] = 1, 2, 2
     for image in range(count):
-        for channel in range(channels):
-            copy_plane(copy, x + (image * geometry.groups * channels + channel) * size,
-                       geometry.sizes, stride, geometry.padding, &plan.wide, False)
-            copy += plan.wide.plane
+        copy_planes(copy + image * channels * plan.wide.plane,
+                    x + image * geometry.groups * channels * size, channels, geometry.sizes, stride,
+                    geometry.padding, &plan.wide)
 
 
 cdef inline ssize cut(ssize count, ssize i, ssize parts) noexcept nogil:

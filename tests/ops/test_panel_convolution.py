@@ -65,6 +65,16 @@ CASES = {  # input, out_channels, kernel, stride, padding, dilation, groups
     "many filters of one element": ((3, 130, 5, 6), 140, (1, 1), 1, 0, 1, 1),
     "many filters of one element with padding": ((3, 130, 5, 6), 24, (1, 1), 1, (1, 2), 1, 1),
     "many filters of one element with stride": ((3, 130, 5, 6), 24, (1, 1), 2, 0, 1, 1),
+    "a stride larger than the kernel": ((3, 20, 13, 11), 70, (2, 1), (3, 4), 0, 1, 1),
+    "a stride and one element": ((5, 20, 9, 8), 130, (1, 1), 2, 0, 1, 1),
+    "a stride and much padding": ((2, 16, 7, 6), 20, (3, 3), 2, 3, 1, 1),
+    "a stride and padding larger than the kernel": ((2, 16, 9, 8), 20, (3, 2), 3, (4, 5), 1, 1),
+    "a stride in one dimension": ((3, 33, 9, 10), 20, (3, 3), (1, 2), 1, 1, 1),
+    "a stride that leaves pixels": ((2, 16, 12, 13), 20, (3, 3), 4, 0, 1, 1),
+    "a stride and a dilation with a common factor": ((2, 16, 13, 14), 20, (3, 3), 2, 2, 2, 1),
+    "a stride, several images and groups": ((7, 36, 9, 8), 44, (3, 3), 2, 1, 1, 2),
+    "many small images": ((41, 16, 3, 4), 20, (3, 3), 1, 1, 1, 1),
+    "many images of one pixel": ((300, 20, 1, 1), 24, (1, 1), 1, 0, 1, 1),
     "one pixel and many filters": ((3, 20, 1, 1), 24, (3, 3), 1, 1, 1, 1),
     "signals and many filters": ((2, 30, 50), 20, (5,), 2, 3, 2, 1),
     "volumes and many filters": (
@@ -131,6 +141,37 @@ def test_output_and_image_gradient_do_not_depend_on_the_number_of_threads(shape,
     for other in found[1:]:
         for mine, first in zip(other, found[0], strict=True):
             np.testing.assert_array_equal(mine, first)
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3])
+def test_an_image_has_the_same_bits_in_any_batch_and_any_number_of_threads(stride):
+    case = ((11, 20, 6, 7), 24, (3, 3), stride, 1, 1, 1)
+    x, weight, grad = numbers_for(case, normal_numbers())
+    settings = settings_of(case)
+    alone = results(x[4:5], weight, grad[4:5], "float32", **settings)[:2]
+    before = tensorlab.get_num_threads()
+    for threads in (1, 2, 5):
+        tensorlab.set_num_threads(threads)
+        together = results(x, weight, grad, "float32", **settings)[:2]
+        for one, many in zip(alone, together, strict=True):
+            np.testing.assert_array_equal(many[4], one[0])
+    tensorlab.set_num_threads(before)
+
+
+def test_a_transposed_convolution_with_a_stride_and_a_rest():
+    """The rest belongs to pixels that no output of the convolution saw."""
+    rng = np.random.default_rng(0)
+    x, weight = (
+        rng.integers(-4, 5, shape).astype("float64") for shape in ((3, 40, 4, 5), (40, 16, 3, 2))
+    )
+    out = F.conv_transpose2d(
+        *map(tensorlab.from_numpy, (x, weight)), None, (3, 4), 1, (2, 3)
+    ).numpy()
+    expected = np.zeros((3, 16, 12 + 2, 19 + 2))
+    for row, column in np.ndindex(4, 5):
+        seen = np.einsum("nk,kcij->ncij", x[:, :, row, column], weight)
+        expected[:, :, 3 * row : 3 * row + 3, 4 * column : 4 * column + 2] += seen
+    np.testing.assert_array_equal(out, expected[:, :, 1:-1, 1:-1])
 
 
 @pytest.mark.parametrize("dtype, error", [("float32", 3e-6), ("float64", 3e-15)])
