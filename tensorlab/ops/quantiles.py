@@ -11,8 +11,9 @@ from tensorlab._core.dispatch.out_argument import NO_OVERLAP, store_out, store_o
 from tensorlab._core.interop.exchange import tensor
 from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import DTypeError, ShapeError
+from tensorlab.ops.joining import stack
 from tensorlab.ops.ranges import arange
-from tensorlab.ops.sorted_values import values_in_order
+from tensorlab.ops.sorted_values import values_of_ranks
 from tensorlab.ops.sorting import sort
 
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -62,24 +63,26 @@ def at_quantiles(x, q, dim, keepdim, interpolation, skips_nan, where):
         dim = checked_dim(x, dim, where)
         kept = [1 if d == dim else size for d, size in enumerate(x.shape)]
         lines = x.movedim(dim, -1) if ndim > 0 else x.reshape(1)
-    ordered = values_in_order(lines)  # nan comes last
-    if skips_nan:
-        last = (~ordered.isnan()).sum(-1, keepdim=True) - 1
+    is_nan = lines.isnan()
+    if skips_nan:  # which come last in order
+        last = (~is_nan).sum(-1, keepdim=True) - 1
         ranks = (wanted * last).clamp(min=0)
     else:
-        last = ordered.shape[-1] - 1
-        ranks = (wanted * last).expand((*ordered.shape[:-1], wanted.numel()))
-        ranks = ranks.masked_fill(ordered.narrow(-1, last, 1).isnan(), last)
+        last = lines.shape[-1] - 1
+        ranks = (wanted * last).expand((*lines.shape[:-1], wanted.numel()))
+        ranks = ranks.masked_fill(is_nan.any(-1, keepdim=True), last)
     if interpolation == "higher":
         ranks = ranks.ceil()
     elif interpolation == "nearest":
         ranks = ranks.round()
     below = ranks.long()
-    values = ordered.gather(-1, below)
     if interpolation in ("linear", "midpoint"):
+        pairs = stack([below, ranks.ceil().long()], -1)
+        found = values_of_ranks(lines, pairs.flatten(-2)).reshape(pairs.shape)
         share = ranks - below if interpolation == "linear" else 0.5
-        above = ordered.gather(-1, ranks.ceil().long())
-        values = values.lerp(above, share)
+        values = found[..., 0].lerp(found[..., 1], share)
+    else:
+        values = values_of_ranks(lines, below)
     values = values.movedim(-1, 0)  # (quantiles, the other dimensions)
     if keepdim:
         values = values.reshape((wanted.numel(), *kept))

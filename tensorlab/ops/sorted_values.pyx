@@ -1,4 +1,6 @@
-"""Sorted values without their indices, as unique, quantile and isin need them; sorting.pyx has the loops.
+"""Sorted values without their indices, as unique and isin need them, and those of some ranks, for quantile.
+
+The loops are in sorting.pyx.
 
 NumPy sorts in vector instructions. Short slices are always sorted so: 500 float32 take it 1.4 us, and the radix sort 4.3 us. For
 long ones it depends on the processor. A Zen 4 is slow at what NumPy does there by AVX-512: 100,000 float32 take it 2.3 ms (by
@@ -9,20 +11,24 @@ from tensorlab._core.dispatch.dispatch cimport run_2
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dispatch.out_argument cimport NO_PARTIAL_OVERLAP, store_out
-from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, FLOATING, INT32, INT64, NUM_DTYPES, ORDERED, UINT64, is_in, kernel_dtype
+from tensorlab._core.dtypes cimport (
+    FLOAT32, FLOAT64, FLOATING, INT32, INT64, NUM_DTYPES, ORDERED, UINT64, is_in, item_size, kernel_dtype
+)
 from tensorlab._core.graph.graph cimport dim_of, ndim_of, should_record
 from tensorlab._core.interop.arrays cimport numpy_sort, sort_function
 from tensorlab._core.layout cimport ssize, wrap_dim
-from tensorlab._core.tensor cimport TensorBase, result_like
+from tensorlab._core.tensor cimport TensorBase, result_beside, result_like
 from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, start_iterator
 from tensorlab.ops.reductions cimport to_sources
-from tensorlab.ops.sorting cimport ValueParameters, check_length, scratch_bytes, value_loops
+from tensorlab.ops.sorting cimport ValueParameters, check_length, ranked_loops, scratch_bytes, value_loops
 
 from tensorlab._finder import compresses_slowly
+from tensorlab.errors import ShapeError
 from tensorlab.ops.sorting import argsort, sort
 
 cdef enum:
     SHORT = 1024                # elements up to which NumPy is faster
+    FEW = 6                     # ranks, of 8 bytes, that are selected sooner than all are sorted: three pairs of neighbours
     GRAIN = 4096                # elements that make a thread worth starting
 
 cdef bint prefers_radix = compresses_slowly()
@@ -65,9 +71,45 @@ cdef TensorBase sorted_values(TensorBase x, int dim):
     return sort(x, dim)[0] if should_record(x) else run_2(SORTED_VALUES, x, dim)
 
 
-def values_in_order(TensorBase x not None):
-    """x sorted along its last dimension, for quantiles.py."""
-    return sorted_values(x, max(x.ndim_ - 1, 0))
+# ---------------------------------------------------------------- values of some ranks
+cdef Op RANKED_VALUES = Op("ranked_values(Tensor x, Tensor ranks) -> Tensor", aten=None)
+
+@RANKED_VALUES.infer
+def ranked_values_infer(TensorBase x, TensorBase ranks):
+    cdef int d, last = x.ndim_ - 1
+    check_dtype("ranked_values", x, ORDERED | 1 << UINT64)
+    check_dtype("ranked_values", ranks, 1 << INT64)
+    if x.ndim_ == 0 or ranks.ndim_ != x.ndim_ or (x.sizes[last] == 0 and ranks.numel_ > 0):
+        raise ShapeError(f"ranked_values: shapes {tuple(x.shape)} and {tuple(ranks.shape)} do not belong together")
+    for d in range(last):
+        if x.sizes[d] != ranks.sizes[d]:
+            raise ShapeError(f"ranked_values: shapes {tuple(x.shape)} and {tuple(ranks.shape)} may differ in the last "
+                             "dimension only")
+    return result_beside(x, x.dtype_, ranks.ndim_, ranks.sizes)
+
+@RANKED_VALUES.kernel
+def ranked_values_kernel(TensorBase out, TensorBase x, TensorBase ranks):
+    cdef int last = x.ndim_ - 1, kernel = kernel_dtype(x.dtype_)
+    cdef ssize count = ranks.sizes[last]
+    cdef DimIterator iter
+    check_length(x.sizes[last], last)
+    start_iterator(&iter, x, last)
+    add_operand(&iter, x, last, kernel, False)
+    add_operand(&iter, out, last, kernel, True)
+    add_operand(&iter, ranks, last, INT64, False)
+    iter.scratch = scratch_bytes(x.sizes[last])
+    dim_apply(&iter, ranked_loops[kernel], &count, GRAIN)
+
+def values_of_ranks(TensorBase x not None, TensorBase ranks not None):
+    """The values that would stand at `ranks` (int64) if x were sorted along its last dimension, for quantiles.py.
+
+    A few are selected. Many, and where more than plain elements are at stake, are taken from all, sorted;
+    numbers of 4 bytes are sorted in half the time.
+    """
+    cdef int last = x.ndim_ - 1
+    if 8 * ranks.sizes[last] > FEW * item_size[x.dtype_] or (x.keys | ranks.keys) or should_record(x):
+        return sorted_values(x, last).gather(-1, ranks)
+    return run_2(RANKED_VALUES, x, ranks)
 
 
 # ---------------------------------------------------------------- msort

@@ -23,5 +23,6 @@ cdef struct ValueParameters:    # of the sort of values alone
 cdef order_loop[NUM_DTYPES] order_loops
 cdef rank_loop[NUM_DTYPES] rank_loops
 cdef dim_loop[NUM_DTYPES] value_loops                   # operands: sorted slice, slice; ValueParameters
+cdef dim_loop[NUM_DTYPES] ranked_loops                  # slice, values, ranks as int64; how many
 cdef int check_length(ssize n, int dim) except -1
 cdef ssize scratch_bytes(ssize n) noexcept nogil

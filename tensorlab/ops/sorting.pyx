@@ -5,7 +5,7 @@ lowest digit to the highest. Each deal keeps the order of equal digits, so after
 equal elements stay in the order they had: the sort is stable. Digits in which all keys agree are skipped. Short slices
 are sorted by insertion. nan counts as larger than every number, -0 and 0 as equal.
 
-Where only one rank is wanted, such as the median, digits are read from the highest to the lowest, and after each one only the
+Where only a few ranks are wanted, such as the median, digits are read from the highest to the lowest, and after each one only the
 keys of one bucket are kept. Where only the values are wanted, keys are sorted without indices and turned back into numbers; but
 NumPy, whose sort puts nan last as well and can't tell 0 from -0, is faster at short slices (sorted_values.pyx).
 
@@ -198,20 +198,67 @@ cdef inline key_type key_of_rank(key_type* keys, ssize n, ssize* rank, key_type 
     rank[0] = k - first
     return keys[k]
 
+cdef inline ssize find_equal(sortable* x, ssize n, sortable value, ssize rank) noexcept nogil:
+    """Where the value stands for the time after `rank` others; nan equals nan."""
+    cdef ssize i
+    for i in range(n - 1):
+        if x[i] == value or (x[i] != x[i] and value != value):
+            if rank == 0:
+                return i
+            rank -= 1
+    return n - 1
+
 cdef inline ssize index_of_rank(sortable* x, ssize n, ssize k, void* scratch, key_type differing) noexcept nogil:
     cdef uint32_t* counts = <uint32_t*>scratch
     cdef key_type* keys = <key_type*>(counts + COUNTS)
     cdef sortable value
-    cdef ssize i
     if make_keys(keys, x, n, <key_type>0, &differing):
         return k
     value = value_of(key_of_rank(keys, n, &k, differing, counts), x[0])
-    for i in range(n - 1):
-        if x[i] == value or (x[i] != x[i] and value != value):
-            if k == 0:
-                return i
-            k -= 1
-    return n - 1
+    return find_equal(x, n, value, k)
+
+cdef inline ssize count_below(key_type* keys, ssize n, key_type key, key_type* next_key) noexcept nogil:
+    """How many keys are at most `key`; `next_key` receives the smallest of the others."""
+    cdef ssize i
+    cdef key_type count = 0, least = 0, other                   # of one type, so that vectors can do it
+    for i in range(n):
+        count += keys[i] <= key
+    for i in range(n):                                          # the largest complement of one that is larger
+        other = ~keys[i] if keys[i] > key else 0
+        least = max(least, other)
+    next_key[0] = ~least
+    return count
+
+cdef inline void values_of_ranks(sortable** data, ssize n, ssize count, key_type key) noexcept nogil:
+    """The values of some ranks in a slice. One rank more than the one before it costs a look at all keys."""
+    cdef sortable* x = data[0]
+    cdef sortable* out = data[1]
+    cdef int64_t* ranks = <int64_t*>data[2]
+    cdef uint32_t* counts = <uint32_t*>data[3]
+    cdef key_type* keys = <key_type*>(counts + COUNTS)
+    cdef key_type differing, next_key
+    cdef ssize j, rank, place = 0, before = -2
+    for j in range(count):
+        rank = min(max(<ssize>ranks[j], 0), n - 1)
+        if rank == before + 1:
+            make_keys(keys, x, n, <key_type>0, &differing)
+            if count_below(keys, n, key, &next_key) > rank:
+                place += 1
+            else:
+                key, place = next_key, 0
+        elif rank != before:
+            place = rank
+            if make_keys(keys, x, n, <key_type>0, &differing):
+                key = keys[rank]
+                while place > 0 and keys[place - 1] == key:
+                    place -= 1
+                place = rank - place
+            else:
+                key = key_of_rank(keys, n, &place, differing, counts)
+        before = rank
+        out[j] = value_of(key, x[0])
+        if out[j] == 0:                                 # which has two signs
+            out[j] = x[find_equal(x, n, out[j], place)]
 
 cdef inline bint has_key(key_type* x, ssize n, key_type key) noexcept nogil:
     cdef ssize i
@@ -289,15 +336,23 @@ cdef ssize rank_narrow(number* x, ssize n, ssize k, void* scratch) noexcept nogi
 cdef ssize rank_wide(wide_type* x, ssize n, ssize k, void* scratch) noexcept nogil:
     return index_of_rank(x, n, k, scratch, <uint64_t>0)
 
+cdef void ranked_narrow(number** data, ssize n, ssize* count) noexcept nogil:
+    values_of_ranks(data, n, count[0], <uint32_t>0)
+
+cdef void ranked_wide(wide_type** data, ssize n, ssize* count) noexcept nogil:
+    values_of_ranks(data, n, count[0], <uint64_t>0)
+
 cdef void set_narrow(int dtype, number as_this) noexcept:
     order_loops[dtype] = <order_loop>order_narrow[number]
     value_loops[dtype] = <dim_loop>values_narrow[number]
     rank_loops[dtype] = <rank_loop>rank_narrow[number]
+    ranked_loops[dtype] = <dim_loop>ranked_narrow[number]
 
 cdef void set_wide(int dtype, wide_type as_this) noexcept:
     order_loops[dtype] = <order_loop>order_wide[wide_type]
     value_loops[dtype] = <dim_loop>values_wide[wide_type]
     rank_loops[dtype] = <rank_loop>rank_wide[wide_type]
+    ranked_loops[dtype] = <dim_loop>ranked_wide[wide_type]
 
 set_narrow[uint8_t](BOOL, 0)
 set_narrow[uint8_t](UINT8, 0)
