@@ -25,8 +25,11 @@ from tensorlab.ops.im2col cimport (
 cdef extern from "shifted_lines.h" nogil:
     enum:
         TL_VECTOR_BYTES
+        TL_ROWS_AT_ONCE
     void tl_add_lines_32(float* out, const float* lines, const ssize* starts, const float* weights, ssize taps, ssize n)
     void tl_add_lines_64(double* out, const double* lines, const ssize* starts, const double* weights, ssize taps, ssize n)
+    void tl_add_rows_32(float* out, const float* lines, ssize pitch, const float* weights, ssize n)
+    void tl_add_rows_64(double* out, const double* lines, ssize pitch, const double* weights, ssize n)
 
 cdef enum:
     LANES = 32
@@ -55,6 +58,14 @@ cdef inline void add_lines(real* out, const real* lines, const ssize* starts, co
         tl_add_lines_32(out, lines, starts, weights, taps, n)
     else:
         tl_add_lines_64(out, lines, starts, weights, taps, n)
+
+
+cdef inline void add_rows(real* out, const real* lines, ssize pitch, const real* weights, ssize n) noexcept nogil:
+    """TL_ROWS_AT_ONCE rows of n such sums, over 3 x 3 taps."""
+    if real is float:
+        tl_add_rows_32(out, lines, pitch, weights, n)
+    else:
+        tl_add_rows_64(out, lines, pitch, weights, n)
 
 
 cdef real inner_of_lines(const real* x, const real* y, ssize n) noexcept nogil:
@@ -115,15 +126,32 @@ cdef inline void read_grads(real* out, Job* job) noexcept nogil:
                     out + o * plane_size(job.geometry.out), job.geometry, &job.wide)
 
 
+cdef bint has_three_by_three(Geometry* geometry) noexcept nogil:
+    """Is the kernel one of 3 x 3 whose taps are next to each other?"""
+    cdef bint found = geometry.kernel[0] == 1
+    cdef int d
+    for d in range(1, 3):
+        found = found and geometry.kernel[d] == 3 and geometry.stride[d] == 1 and geometry.dilation[d] == 1
+    return found
+
+
 cdef void forward(real* x, real* weight, real* out, Job* job) noexcept nogil:
-    cdef ssize o, z, y, width = job.geometry.out[2]
+    cdef ssize o, z, y, width = job.geometry.out[2], pitch = job.wide.size[2]
+    cdef bint is_three = has_three_by_three(job.geometry)
+    cdef const real* lines
     read_channel(x, job)
     for o in range(job.geometry.out_channels):
         for z in range(job.geometry.out[0]):
-            for y in range(job.geometry.out[1]):
-                add_lines(out, <real*>job.x + (z * job.wide.size[1] + y) * job.wide.size[2], job.starts,
-                          weight + o * job.kernel, job.kernel, width)
-                out += width
+            y = 0
+            while y < job.geometry.out[1]:
+                lines = <real*>job.x + (z * job.wide.size[1] + y) * pitch
+                if is_three and y + TL_ROWS_AT_ONCE <= job.geometry.out[1]:
+                    add_rows(out + y * width, lines, pitch, weight + o * job.kernel, width)
+                    y += TL_ROWS_AT_ONCE
+                else:
+                    add_lines(out + y * width, lines, job.starts, weight + o * job.kernel, job.kernel, width)
+                    y += 1
+            out += job.geometry.out[1] * width
 
 
 cdef void by_input(real* x, real* weight, real* out, Job* job) noexcept nogil:

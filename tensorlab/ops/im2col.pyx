@@ -246,11 +246,13 @@ cdef bint find_part(Part* part, const ssize* sizes, const ssize* stride, const s
     cdef bint is_seen = True
     cdef int d
     for d in range(2, -1, -1):
-        is_seen = is_seen and phase % stride[d] < wide.phases[d]
-        part.first[d] = (phase % stride[d] - padding[d] % stride[d] + stride[d]) % stride[d]
-        part.at[d] = (part.first[d] + padding[d]) // stride[d]
-        part.n[d] = min((sizes[d] - part.first[d] + stride[d] - 1) // stride[d], wide.size[d] - part.at[d])
-        phase = phase // stride[d]
+        part.first[d], part.at[d], part.n[d] = 0, padding[d], min(sizes[d], wide.size[d] - padding[d])
+        if stride[d] > 1:                               # else the same, but divisions take longer than a small plane
+            is_seen = is_seen and phase % stride[d] < wide.phases[d]
+            part.first[d] = (phase % stride[d] - padding[d] % stride[d] + stride[d]) % stride[d]
+            part.at[d] = (part.first[d] + padding[d]) // stride[d]
+            part.n[d] = min((sizes[d] - part.first[d] + stride[d] - 1) // stride[d], wide.size[d] - part.at[d])
+            phase = phase // stride[d]
     return is_seen
 
 

@@ -14,6 +14,8 @@ static inline void tl_copy_row(float *to, const float *row, ptrdiff_t n, ptrdiff
     ptrdiff_t i = 0;
 #if defined(__GNUC__)
     if (step == 1) {
+        for (; i + 16 <= n; i += 16) memcpy(to + i, row + i, 64);
+        for (; i + 8 <= n; i += 8) memcpy(to + i, row + i, 32);
         for (; i + 4 <= n; i += 4) memcpy(to + i, row + i, 16);
     } else if (step == 2)
         for (; i + 4 <= n; i += 4) {
