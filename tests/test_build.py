@@ -119,13 +119,21 @@ def test_no_module_is_cimported_from_its_package():
     assert found == []
 
 
-def test_every_hot_module_exists():
+def test_every_module_that_is_built_in_a_way_of_its_own_exists():
     names = {
         ".".join(path.relative_to(ROOT).with_suffix("").parts)
         for path in (ROOT / "tensorlab").rglob("*.pyx")
     }
-    for hot in constant("HOT_MODULES"):
-        assert any(f"{name}.".startswith(f"{hot}.") for name in names), hot
+
+    def of(place):
+        return {name for name in names if f"{name}.".startswith(f"{place}.")}
+
+    lists = [constant(name) for name in ("HOT_MODULES", "MORE_LOOPS", "SELDOM_CALLED")]
+    assert [place for places in lists for place in places if not of(place)] == []
+    hot, loops, seldom = (set().union(*map(of, places)) for places in lists)
+    assert hot & loops == hot & seldom == loops & seldom == set()
+    for modules in constant("NO_FASTER").values():
+        assert set(modules) <= hot
 
 
 def test_the_best_build_that_exists_and_runs_is_chosen(tmp_path, monkeypatch):
