@@ -208,10 +208,10 @@ def test_an_unknown_level_of_optimisation_is_one_sentence(tmp_path):
 
 
 def test_builds_for_newer_processors_are_made_once(tmp_path):
-    small_checkout(tmp_path, "tensorlab/ops/sorting.pyx", "tensorlab/a.pyx")
+    small_checkout(tmp_path, "tensorlab/ops/softmax.pyx", "tensorlab/a.pyx")
     (tmp_path / "tensorlab/ops/beside.h").write_text("")  # headers beside the source are found
-    sorting = 'cdef extern from "beside.h":\n    pass\nx = 1\n'
-    (tmp_path / "tensorlab/ops/sorting.pyx").write_text(sorting)
+    softmax = 'cdef extern from "beside.h":\n    pass\nx = 1\n'
+    (tmp_path / "tensorlab/ops/softmax.pyx").write_text(softmax)
     settings = {"TENSORLAB_CAPABILITIES": "1", "TENSORLAB_MARCH": "", "TENSORLAB_OPTIMIZE": "0"}
 
     def built():
