@@ -85,7 +85,7 @@ cdef struct Plan:               # of the products, one for each image and group
     ssize vectors               # of them,
     ssize panels                # and panels of these
     ssize out_plane             # elements of the result for each of them
-    ssize parts                 # of all chunks and groups; BY_WEIGHT each has a sum of its own
+    ssize parts                 # of all chunks and groups; BY_WEIGHT each but the first has a sum of its own
     ssize panel_parts           # with fewer of them than threads, each product is split into so many parts
     ssize phases
     Phase* phase
@@ -98,6 +98,7 @@ cdef struct Plan:               # of the products, one for each image and group
     char* source                # images,
     char* right                 # the weights, packed, or BY_WEIGHT the gradient of the output as it is,
     char* out                   # and the results
+    char* partial               # BY_WEIGHT: those of all parts but the first
     bint failed                 # for want of memory
 
 
@@ -356,8 +357,10 @@ cdef void run_parts(real* source, real* right, real* out, Plan* plan, ssize begi
     """Parts `begin` to `end`, each some chunks of images and some panels."""
     cdef Geometry* geometry = &plan.geometry
     cdef ssize part, share, chunk, image, count, group, first, last, chunks = plan.chunks * geometry.groups, inner
+    cdef ssize size = plan.filters * plan.out_plane
     cdef bint by_weight = plan.mode == BY_WEIGHT
     cdef real* planes
+    cdef real* sums
     cdef ssize copied = plan.images * plan.channels * plan.wide.plane if plan.is_copied else 1
     cdef real* copy = <real*>calloc(copied, sizeof(real))
     cdef real* packed = <real*>malloc((right_size(plan, plan.inner) if by_weight else 1) * sizeof(real))
@@ -377,8 +380,8 @@ cdef void run_parts(real* source, real* right, real* out, Plan* plan, ssize begi
                 inner = count * plane_size(geometry.out)
                 pack_panels(packed, right + (image * geometry.groups + group) * plan.filters * plane_size(geometry.out),
                             plan.weight_at, inner, plan, first, last)
-                multiply(out + (share * geometry.groups + group) * plan.filters * plan.out_plane, planes, packed, plan,
-                         plan.phase, plan.phase.rows, inner, first, last)
+                sums = out if share == 0 else <real*>plan.partial + (share - 1) * geometry.groups * size
+                multiply(sums + group * size, planes, packed, plan, plan.phase, plan.phase.rows, inner, first, last)
             else:
                 run_phases(out, planes, right, plan, image, count, group, first, last)
     free(copy)
@@ -396,21 +399,25 @@ cdef void run_range(void* context, ssize begin, ssize end) noexcept nogil:
 cdef bint run_plan(real* x, real* weight, real* out, Plan* plan) noexcept nogil:
     """False if there was no memory."""
     cdef ssize parts = plan.parts * plan.panel_parts, groups = plan.geometry.groups, i, part
-    cdef ssize size = groups * plan.filters * plan.out_plane, weights = groups * right_size(plan, plan.inner)
+    cdef ssize size = groups * plan.filters * plan.out_plane
     cdef bint by_weight = plan.mode == BY_WEIGHT
-    cdef real* made = <real*>calloc(plan.parts * size if by_weight else max(weights, 1), sizeof(real))
+    cdef real* made
+    if by_weight:
+        made = <real*>calloc(max((plan.parts - 1) * size, 1), sizeof(real))
+    else:
+        made = <real*>malloc(max(groups * right_size(plan, plan.inner), 1) * sizeof(real))
     if made == NULL:
         return False
     plan.source, plan.right, plan.out = <char*>x, <char*>made, <char*>out
     if plan.mode == BY_INPUT:
         plan.source, plan.out = <char*>out, <char*>x
     if by_weight:
-        plan.right, plan.out = <char*>out, <char*>made
+        plan.right, plan.out, plan.partial = <char*>out, <char*>weight, <char*>made
     else:
         pack_weights(made, weight, plan)
     parallel_for(run_range, plan, parts, grain_of(GRAIN, multiplications(&plan.geometry) // parts))
     if by_weight:
-        for part in range(plan.parts):
+        for part in range(plan.parts - 1):
             for i in range(size):
                 weight[i] += made[part * size + i]
     free(made)
