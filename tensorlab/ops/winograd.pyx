@@ -40,6 +40,7 @@ from tensorlab.ops.im2col cimport (
     BY_INPUT, BY_WEIGHT, Geometry, copy_planes, find_tap, is_copy_small, measure, mirror,
     plane_size
 )
+from tensorlab.ops.linalg.packed_products cimport pack
 
 cdef extern from "register_tile.h" nogil:
     enum:
@@ -56,7 +57,8 @@ cdef extern from "winograd.h" nogil:
     float tl_largest(const float* x, ssize n)
     void tl_winograd_patches(float* to, ssize step, const float* source, const ssize* starts,
                              ssize n)
-    void tl_winograd_kernels(float* to, ssize step, const float* source, ssize count)
+    void tl_winograd_kernels(float* to, ssize step, const float* source, ssize line,
+                             ssize count)
     void tl_winograd_places(float* y, const float* source, ssize step, ssize n)
     void tl_interleave(float* out, ssize count, const float* even, const float* odd, float start)
 
@@ -124,24 +126,23 @@ cdef void transform_kernels(void* context, ssize begin, ssize end) noexcept nogi
     """
     cdef Plan* plan = <Plan*>context
     cdef ssize channels = plan.geometry.in_channels, size = plan.filters * channels * 9
-    cdef ssize row = channels * 9, column = 9, tap = 1, first = 0
-    cdef ssize i, block, rows, channel, k, r
+    cdef ssize row = channels * 9, column = 9, line = TL_TILE_ROWS
+    cdef ssize i, block, rows, channel
     cdef const float* weight
+    cdef const float* first
     cdef float[9 * 8] lines             # a tile has 8 rows at most
+    first = lines
     if plan.mode == BY_INPUT:
-        row, column, tap, first = 9, plan.filters * 9, -1, 8
+        row, column, line = 9, plan.filters * 9, -TL_TILE_ROWS
+        first = lines + 8 * TL_TILE_ROWS
     for i in range(begin, end):
         block = i % plan.blocks
-        weight = plan.weight + i // plan.blocks * size + block * TL_TILE_ROWS * row + first
+        weight = plan.weight + i // plan.blocks * size + block * TL_TILE_ROWS * row
         rows = min(<ssize>TL_TILE_ROWS, plan.filters - block * TL_TILE_ROWS)
         for channel in range(channels):
-            for k in range(9):
-                for r in range(rows):
-                    lines[k * TL_TILE_ROWS + r] = weight[r * row + channel * column + k * tap]
-                for r in range(rows, <ssize>TL_TILE_ROWS):
-                    lines[k * TL_TILE_ROWS + r] = 0
+            pack(lines, TL_TILE_ROWS, weight + channel * column, 1, row, 9, rows)
             tl_winograd_kernels(plan.kernels + i * 16 * plan.kernel_step + channel * TL_TILE_ROWS,
-                                plan.kernel_step, lines, TL_TILE_ROWS)
+                                plan.kernel_step, first, line, TL_TILE_ROWS)
 
 
 # ---------------------------------------------------------------- one strip of patches

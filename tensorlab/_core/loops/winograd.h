@@ -16,6 +16,15 @@
 #include "transpose.h"
 #include "vectors.h"
 
+/* Kernels lie beside each other in tiles of four or eight. */
+#if defined(__GNUC__)
+enum { TL_TOGETHER = 4 };
+typedef float tl_together __attribute__((vector_size(16), aligned(4), may_alias));
+#else
+enum { TL_TOGETHER = 1 };
+typedef float tl_together;
+#endif
+
 /* The largest absolute value. Without signs, the bits of floats are ordered as integers are, and
    nan comes last. */
 static inline float tl_largest(const float *x, ptrdiff_t n) {
@@ -56,26 +65,27 @@ static inline void tl_winograd_patches(float *to, ptrdiff_t step, const float *f
     }
 }
 
-/* U of `count` kernels side by side: weight k of each at from[k * count]; its U[k] goes to
-   to[k * step]. */
-static inline void tl_winograd_kernels(float *restrict to, ptrdiff_t step,
-                                       const float *restrict from, ptrdiff_t count) {
-    for (ptrdiff_t i = 0; i < count; i++) {
-        float t[4][3];
+/* U of `count` kernels side by side, a multiple of TL_TOGETHER: weight k of each at from[k * line];
+   its U[k] goes to to[k * step]. */
+static inline void tl_winograd_kernels(float *to, ptrdiff_t step, const float *from, ptrdiff_t line,
+                                       ptrdiff_t count) {
+    for (ptrdiff_t i = 0; i < count; i += TL_TOGETHER) {
+        tl_together t[4][3];
         for (int c = 0; c < 3; c++) {
-            const float a = from[c * count + i], b = from[(3 + c) * count + i];
-            const float e = from[(6 + c) * count + i];
+            const tl_together a = *(const tl_together *)(from + c * line + i);
+            const tl_together b = *(const tl_together *)(from + (3 + c) * line + i);
+            const tl_together e = *(const tl_together *)(from + (6 + c) * line + i);
             t[0][c] = a;
             t[1][c] = 0.5f * (a + b + e);
             t[2][c] = 0.5f * (a - b + e);
             t[3][c] = e;
         }
         for (int r = 0; r < 4; r++) {
-            float *line = to + 4 * r * step + i;
-            line[0] = t[r][0];
-            line[step] = 0.5f * (t[r][0] + t[r][1] + t[r][2]);
-            line[2 * step] = 0.5f * (t[r][0] - t[r][1] + t[r][2]);
-            line[3 * step] = t[r][2];
+            float *row = to + 4 * r * step + i;
+            *(tl_together *)row = t[r][0];
+            *(tl_together *)(row + step) = 0.5f * (t[r][0] + t[r][1] + t[r][2]);
+            *(tl_together *)(row + 2 * step) = 0.5f * (t[r][0] - t[r][1] + t[r][2]);
+            *(tl_together *)(row + 3 * step) = t[r][2];
         }
     }
 }
