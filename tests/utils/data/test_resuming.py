@@ -1,6 +1,7 @@
 """Loaders that are stopped in the middle of a pass and resumed: what comes then is what would have come."""
 
 import io
+import itertools
 import multiprocessing
 import pickle
 import random
@@ -10,6 +11,7 @@ import pytest
 
 import tensorlab
 from tensorlab.utils import data
+from tests.cases import by_day
 
 needs_fork = pytest.mark.skipif(
     "fork" not in multiprocessing.get_all_start_methods(), reason="needs fork"
@@ -138,9 +140,10 @@ def test_what_comes_is_what_would_have_come(kind):
 
 
 @needs_fork
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("workers", [1, 2])
-def test_so_it_does_with_workers(kind, workers):
+@pytest.mark.parametrize("case", by_day(itertools.product(KINDS, [1, 2]), every=3), ids=str)
+def test_so_it_does_with_workers(case):
+    kind, workers = case
+
     def make():
         return loader_of(kind, num_workers=workers, prefetch_factor=3 - workers)
 

@@ -2,6 +2,7 @@
 
 import errno
 import gc
+import itertools
 import multiprocessing
 import os
 import pickle
@@ -18,6 +19,7 @@ import pytest
 
 import tensorlab
 from tensorlab.utils import data
+from tests.cases import by_day
 from tests.oracle import require_torch
 
 pytestmark = [
@@ -121,10 +123,17 @@ def test_batches_and_random_numbers_are_pytorchs(options):
     assert passes(tensorlab, numbers, **options) == passes(require_torch(), numbers, **options)
 
 
-@pytest.mark.parametrize("sizes", [(4, 4), (5, 2, 3), (0, 3), (1, 0)])
-@pytest.mark.parametrize("more", [{}, {"batch_size": 2, "drop_last": True}, {"batch_size": None}])
-@pytest.mark.parametrize("kept", [False, True])
-def test_streams_are_read_as_in_pytorch(sizes, more, kept):
+STREAMS = itertools.product(
+    [(4, 4), (5, 2, 3), (0, 3), (1, 0)],
+    [{}, {"batch_size": 2, "drop_last": True}, {"batch_size": None}],
+    [False, True],
+)
+
+
+# By day each size and each option is tried once or twice.
+@pytest.mark.parametrize("case", by_day(STREAMS, every=5), ids=str)
+def test_streams_are_read_as_in_pytorch(case):
+    sizes, more, kept = case
     # one batch at a time: with more in advance PyTorch's order depends on which worker is quicker
     options = {"num_workers": len(sizes), "prefetch_factor": 1, "persistent_workers": kept, **more}
     ours = passes(tensorlab, lambda T: stream(T, sizes), **options)
