@@ -8,7 +8,6 @@ from tensorlab._core.dispatch.op import REGISTRY
 import tensorlab
 from tensorlab.compiler.build import calls_of
 from tensorlab.compiler.lowering import Blocks, blocks
-from tests.cases import by_day
 from tests.compiler.driver import in_blocks, record
 from tests.compiler.lowering.test_expressions import (
     DTYPES,
@@ -115,10 +114,7 @@ def test_every_pointwise_op_has_its_own_bits(name):
     check_cases(op, cases)
 
 
-# test_expressions.py promotes the operands of all of them.
-@pytest.mark.parametrize(
-    "name", by_day([name for name in sorted(POINTWISE) if tensors_of(name) > 1], every=3)
-)
+@pytest.mark.parametrize("name", [name for name in sorted(POINTWISE) if tensors_of(name) > 1])
 def test_numbers_and_other_types_are_promoted_as_in_eager_mode(name):
     check_cases(REGISTRY[name], promotion_cases(name))
 

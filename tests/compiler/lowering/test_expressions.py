@@ -11,6 +11,7 @@ from tensorlab._core.dispatch.op import REGISTRY
 
 import tensorlab
 from tensorlab.compiler.lowering import Kernel
+from tests.cases import by_day
 from tests.compiler.driver import compiled
 from tests.ops.replay import same_bits
 from tests.ops.samples_pointwise import SCIPYS
@@ -181,7 +182,10 @@ def promotion_cases(name):
     return [case for case in cases if supported(op, case)]
 
 
-@pytest.mark.parametrize("name", [name for name in sorted(EXPRESSIONS) if tensors_of(name) > 1])
+# A compiler needs a second for each; test_blocks.py promotes the operands of all of them without one.
+@pytest.mark.parametrize(
+    "name", by_day([name for name in sorted(EXPRESSIONS) if tensors_of(name) > 1], every=4)
+)
 def test_numbers_and_other_types_are_promoted_as_in_eager_mode(name):
     cases = promotion_cases(name)
     assert cases
