@@ -7,6 +7,7 @@ The package never imports PyTorch; tests get it here and nowhere else:
     torch = require_torch()
 """
 
+import contextlib
 import functools
 import os
 
@@ -47,6 +48,18 @@ def on_the_cpu_alone(torch):
     for device in (torch.cuda, torch.xpu, torch.mtia):
         device.manual_seed_all = lambda seed: None
     return torch
+
+
+@contextlib.contextmanager
+def two_threads():
+    """Let PyTorch have two threads: there is code of its own for one alone, which a test may not mean."""
+    torch = require_torch()
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        yield torch
+    finally:
+        torch.set_num_threads(before)
 
 
 def assert_same_values(ours, theirs, tolerance=1e-6):

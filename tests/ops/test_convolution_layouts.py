@@ -6,7 +6,7 @@ import random
 import pytest
 
 import tensorlab
-from tests.oracle import require_torch
+from tests.oracle import require_torch, two_threads
 
 
 def laid_out(T, shape, order):
@@ -35,22 +35,14 @@ def random_case(rng, n):
     return shape, weight_shape, [list(order) for order in orders], groups
 
 
-@pytest.fixture
-def torch():
-    """PyTorch with two threads: one leaves small convolutions to another library, whose results lie in another way."""
-    torch = require_torch()
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield torch
-    torch.set_num_threads(before)
-
-
 @pytest.mark.parametrize("n", [1, 2])
-def test_results_and_gradients_lie_as_in_pytorch(torch, n):
+def test_results_and_gradients_lie_as_in_pytorch(n):
+    """One thread leaves small convolutions to another library, whose results lie in another way."""
     rng = random.Random(n)
-    for _ in range(150):
-        case = random_case(rng, n)
-        assert layouts(tensorlab, *case) == layouts(torch, *case), case
+    with two_threads() as torch:
+        for _ in range(150):
+            case = random_case(rng, n)
+            assert layouts(tensorlab, *case) == layouts(torch, *case), case
 
 
 @pytest.mark.parametrize(
