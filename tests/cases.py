@@ -7,8 +7,8 @@ are tens of thousands of samples in each of their dtypes and layouts, so the cas
     def test_a_sum_is_right(x, y, total):
         assert x + y == total
 
-A case begins with fresh seeds, as a test does; what fixtures do is done once for all of them. A case cannot be skipped,
-as no one would see it: leave it out of the cases.
+A case begins with fresh seeds, as a test does; what fixtures do is done once for all of them. All cases may be skipped,
+where PyTorch is missing; one among others may not, as no one would see it: leave it out of the cases.
 """
 
 import functools
@@ -29,13 +29,19 @@ def run_cases(test, cases):
             test(*arguments)
         except FAILURES as error:
             failures[name] = error
-    if failures:
-        first = next(iter(failures.values()))
-        first.add_note(f"{len(failures)} of {len(cases)} cases fail, of which this is the first:")
-        for name, error in failures.items():
-            line = next(iter(str(error).strip().splitlines()), "")
-            first.add_note(f"  {name}: {type(error).__name__}: {line}")
+    if not failures:
+        return
+    first = next(iter(failures.values()))
+    skipped = [one for one in failures.values() if isinstance(one, pytest.skip.Exception)]
+    if len(skipped) == len(cases):
         raise first
+    if skipped:
+        first = AssertionError("some cases are skipped, and others are not")
+    first.add_note(f"{len(failures)} of {len(cases)} cases fail, of which this is the first:")
+    for name, error in failures.items():
+        line = next(iter(str(error).strip().splitlines()), "")
+        first.add_note(f"  {name}: {type(error).__name__}: {line}")
+    raise first
 
 
 def each_case(groups):

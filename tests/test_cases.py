@@ -12,7 +12,7 @@ def is_even(number):
 
 
 def notes_of(test, cases):
-    with pytest.raises((AssertionError, pytest.fail.Exception, pytest.skip.Exception)) as caught:
+    with pytest.raises((AssertionError, pytest.fail.Exception)) as caught:
         run_cases(test, cases)
     return caught.value, "\n".join(caught.value.__notes__)
 
@@ -40,9 +40,21 @@ def test_a_case_that_raises_nothing_where_it_must_has_failed():
     assert "fails: Failed: DID NOT RAISE" in notes
 
 
-def test_a_case_that_is_skipped_has_failed():
-    _, notes = notes_of(pytest.skip, {"skips": ("no reason",)})
-    assert "skips: Skipped: no reason" in notes
+def skips_text(value):
+    if isinstance(value, str):
+        pytest.skip(value)
+
+
+def test_a_case_that_is_skipped_among_others_has_failed():
+    with pytest.raises(AssertionError, match="some cases are skipped") as caught:
+        run_cases(skips_text, {"skips": ("no reason",), "runs": (2,)})
+    assert "  skips: Skipped: no reason" in caught.value.__notes__
+
+
+def test_where_all_cases_are_skipped_the_test_is():
+    with pytest.raises(pytest.skip.Exception, match="no PyTorch") as caught:
+        run_cases(skips_text, {"one": ("no PyTorch",), "two": ("no PyTorch",)})
+    assert not hasattr(caught.value, "__notes__")
 
 
 def test_each_case_begins_with_the_same_random_numbers():
