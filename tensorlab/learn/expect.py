@@ -7,6 +7,7 @@ behind its back, so that a failing `expect` can tell the reader which call went 
 import contextlib
 import functools
 import math
+import sys
 import tracemalloc
 import types
 
@@ -108,6 +109,28 @@ class NotesNames(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
+def is_of_library(frame):
+    name = frame.f_globals.get("__name__") or ""
+    return name.startswith("tensorlab.") and not name.startswith("tensorlab.learn")
+
+
+@contextlib.contextmanager
+def noting_names(names):
+    """Add to a set the names of what the block calls of tensorlab: ops, and functions in Python, which no mode sees."""
+
+    def hear(frame, event, argument):
+        if event == "call" and is_of_library(frame) and not is_of_library(frame.f_back):
+            names.add(frame.f_code.co_name)
+
+    before = sys.getprofile()
+    with NotesNames(names):
+        sys.setprofile(hear)
+        try:
+            yield
+        finally:
+            sys.setprofile(before)
+
+
 WATCHES: list = []  # of the blocks of a check that want to know what calls of the answer do
 
 
@@ -145,7 +168,7 @@ def watched_call(function, arguments, named):
     before = memory_stats()["peak_bytes"]
     tracemalloc.start()
     try:
-        with NotesNames(names):
+        with noting_names(names):
             result = function(*arguments, **named)
         of_python = tracemalloc.get_traced_memory()[1]
     finally:
@@ -156,7 +179,7 @@ def watched_call(function, arguments, named):
 @contextlib.contextmanager
 def called_names():
     """Yield a set, which gets the name of each function of tensorlab that the block calls."""
-    with Watch().in_charge() as watch, NotesNames(watch.names):
+    with Watch().in_charge() as watch, noting_names(watch.names):
         yield watch.names
 
 

@@ -5,6 +5,7 @@ import math
 import pytest
 
 import tensorlab
+from tensorlab import nn
 from tensorlab.learn.expect import (
     Recorder,
     Wrong,
@@ -104,9 +105,11 @@ def test_the_names_of_what_a_block_calls_are_noted_however_it_is_called():
     with called_names() as names:
         x.exp().sum().backward()
         tensorlab.zeros_like(input=x)
+        nn.init.kaiming_normal_(tensorlab.empty(2, 2))  # in Python
     x.sin()
-    assert {"exp", "sum", "backward", "zeros_like"} <= names
-    assert "sin" not in names
+    nn.init.eye_(tensorlab.empty(2, 2))
+    assert {"exp", "sum", "backward", "zeros_like", "kaiming_normal_"} <= names
+    assert names.isdisjoint({"sin", "eye_", "_kaiming_std"})
 
 
 def test_the_memory_that_a_call_takes_is_measured_with_what_it_returns():
