@@ -80,8 +80,9 @@ WIDE_VECTORS = "-mprefer-vector-width=512"
 # What is no loop is built with -O2, in 0.6 of the time of -O3, or -Os, in 0.4; loops do without what makes code longer
 # and, as measured, not faster.  What Cython would write into every module is in one (SHARED).  A wheel has three builds
 # of the loops and at most 12 MB: no symbols, no tables for unwinding, and short loops for old processors.
-WHEEL_FLAGS = ["-fno-asynchronous-unwind-tables"]
-WHEEL_LINK_FLAGS = ["-s"]
+# Functions that came out equal are kept once, where the linker can tell (gold).
+WHEEL_FLAGS = ["-fno-asynchronous-unwind-tables", "-ffunction-sections", "-fdata-sections"]
+WHEEL_LINK_FLAGS = ["-s", "-fuse-ld=gold", "-Wl,--icf=safe", "-Wl,--gc-sections"]
 SHORT_CODE = ["-O2"]
 SHORTEST_CODE = ["-Os"]
 SHORT_LOOPS = [
@@ -434,7 +435,9 @@ def choose_flags(compiler):
     threads = not is_set("TENSORLAB_NO_THREADS") and compiler.accepts(
         "-pthread", program=THREADS_PROGRAM
     )
-    link_flags = compiler.accepted(WHEEL_LINK_FLAGS) if makes_wheel() else []
+    link_flags = []
+    for flag in WHEEL_LINK_FLAGS if makes_wheel() else []:  # what one linker knows, another may not
+        link_flags += [flag] if compiler.accepts(*link_flags, flag) else []
     if threads:
         flags.append("-pthread")
         link_flags.append("-pthread")

@@ -216,15 +216,15 @@ def register_kernel(op, device_types, func=None, /, *, lib=None):
     --------
     >>> import tensorlab
     >>> from tensorlab.library import custom_op
-    >>> @custom_op("doc_kernel::name", mutates_args=())
-    ... def name(x: tensorlab.Tensor) -> tensorlab.Tensor:
+    >>> @custom_op("doc_kernel::same", mutates_args=())
+    ... def same(x: tensorlab.Tensor) -> tensorlab.Tensor:
     ...     return x
     ...
-    >>> @register_kernel("doc_kernel::name", "cpu")
+    >>> @register_kernel("doc_kernel::same", "cpu")
     ... def on_the_processor(x):
     ...     return x + 1
     ...
-    >>> name(tensorlab.zeros(1))
+    >>> same(tensorlab.zeros(1))
     tensor([1.])
     """
     definition = definition_of(op, "register_kernel")

@@ -131,8 +131,8 @@ def test_the_map_shows_every_layer_and_module_with_its_lines():
         for module in layer["modules"]:
             if layer_map.count_lines(module):
                 assert f"<code>{module}</code>" in drawn
-    here = len((ROOT / "tensorlab/errors.py").read_text("utf-8").splitlines())
-    assert f"<code>errors</code><small>{here:,} lines</small>" in drawn
+    here = len((ROOT / "tensorlab/_finder.py").read_text("utf-8").splitlines())
+    assert f"<code>_finder</code><small>{here:,} lines</small>" in drawn
 
 
 def test_a_box_links_to_a_written_chapter_and_names_one_that_is_not():

@@ -25,7 +25,7 @@ REFUSED = {
 WITHOUT = {
     *("arange", "empty", "empty_strided", "eye", "full", "linspace", "logspace", "ones", "zeros"),
     *("tril_indices", "triu_indices", "tensor", "sizes", "sgd_step_", "adam_step_"),
-    "layer_norm_gradients",
+    *("layer_norm_gradients", "ranked_values"),
 }
 
 

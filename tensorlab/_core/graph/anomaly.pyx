@@ -12,11 +12,12 @@ import sys
 import warnings
 
 from tensorlab._core.state.settings_number import note_setting
+from tensorlab._finder import FOLDER
 
 cdef bint watching = False
 cdef bint looks_for_nan = True
 cdef bint data_watched = False
-PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..")) + os.sep
+PACKAGE = FOLDER + os.sep
 
 
 cdef bint is_anomaly_on() noexcept:
