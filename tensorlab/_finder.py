@@ -12,16 +12,32 @@ asks for less than the processor has.  A build from source is made for its own m
 
 import os
 import sys
-from importlib.machinery import ModuleSpec, PathFinder
-from importlib.util import module_from_spec
+from importlib.machinery import ExtensionFileLoader, PathFinder
+from importlib.util import module_from_spec, spec_from_file_location
 
 LEVELS = ("baseline", "avx2", "avx512")
 PACKAGE = __name__.partition(".")[0]
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
+class Loader(ExtensionFileLoader):
+    """Loads one module of a library; what else is asked is answered as if the library had no other."""
+
+    def __init__(self, name, library, place):
+        super().__init__(name, library.__file__)
+        self.library, self.place = library, place
+
+    def create_module(self, spec):
+        """Make an empty module; the first of two calls by which Python loads one."""
+        return self.library.create(self.place, spec)
+
+    def exec_module(self, module):
+        """Fill it; the second."""
+        self.library.execute(module)
+
+
 class Finder:
-    """Finds the modules of one library, and loads them."""
+    """Finds the modules of one library."""
 
     def __init__(self, library):
         self.library = library
@@ -31,17 +47,8 @@ class Finder:
         """Return the ModuleSpec of a module that the library has, or None."""
         if name not in self.places:
             return None
-        spec = ModuleSpec(name, self, origin=self.library.__file__)
-        spec.has_location = True  # so that the module gets a __file__
-        return spec
-
-    def create_module(self, spec):
-        """Make an empty module; the first of two calls by which Python loads one."""
-        return self.library.create(self.places[spec.name], spec)
-
-    def exec_module(self, module):
-        """Fill it; the second."""
-        self.library.execute(module)
+        loader = Loader(name, self.library, self.places[name])
+        return spec_from_file_location(name, self.library.__file__, loader=loader)
 
 
 def load_library(name, folder=FOLDER):

@@ -56,6 +56,8 @@ def test_a_compiled_module_says_where_it_comes_from():
     assert joining.__name__ == joining.__spec__.name == "tensorlab.ops.joining"
     assert joining.__package__ == "tensorlab.ops"
     assert joining.__file__ == _finder.COMPILED.__file__
+    # Notebooks would show lines of it, and wrong ones.
+    assert joining.__loader__.get_source(joining.__name__) is None
     assert importlib.import_module("tensorlab.ops.joining") is joining
 
 
