@@ -77,9 +77,9 @@ DEBUG_FLAGS = [
 ]
 WIDE_VECTORS = "-mprefer-vector-width=512"
 
-# What is no loop is built with -O2, in 0.6 of the time of -O3, or -Os, in 0.4; loops do without what makes code longer
-# and, as measured, not faster.  What Cython would write into every module is in one (SHARED).  A wheel has three builds
-# of the loops and at most 12 MB: no symbols, no tables for unwinding, and short loops for old processors.
+# What is no loop is built with -O2, in 0.6 of the time of -O3, or -Os, in 0.4.  What Cython would write into every
+# module is in one (SHARED).  A wheel has three builds of the loops and at most 12 MB: no symbols, no tables for
+# unwinding, loops without what makes code much longer and few of them faster, short loops for old processors.
 # Functions that came out equal are kept once, where the linker can tell (gold).
 WHEEL_FLAGS = ["-fno-asynchronous-unwind-tables", "-ffunction-sections", "-fdata-sections"]
 WHEEL_LINK_FLAGS = ["-s", "-fuse-ld=gold", "-Wl,--icf=safe", "-Wl,--gc-sections"]
@@ -205,6 +205,7 @@ MORE_LOOPS = (
     "tensorlab.ops.searching",
     "tensorlab.ops.strided",
     "tensorlab.ops.triangles",
+    "tensorlab.ops.uniques",
 )
 # What takes long however it is called: short code will do.
 SELDOM_CALLED = (
@@ -234,7 +235,6 @@ SELDOM_CALLED = (
     "tensorlab.ops.linalg.triangular",
     "tensorlab.ops.sampling",
     "tensorlab.ops.sparse.methods",
-    "tensorlab.ops.uniques",
 )
 
 PLAIN_PROGRAM = "#include <math.h>\nint main(void) { return (int) sqrt(0.0); }\n"
@@ -485,13 +485,13 @@ def more_flags(compiler):
 def builds_of(name, flags, facts):
     """Return [(library, flags)]: the libraries that a module is compiled for, and how."""
     more = {kind: [*flags, *added] for kind, added in facts["more_flags"].items()}
+    loops = more["hot"] if facts["variants"] else flags  # only a wheel has to be small
     if not is_in(name, HOT_MODULES):
-        kinds = {"hot": MORE_LOOPS, "seldom": SELDOM_CALLED, "other": [PACKAGE]}
-        kind = next(kind for kind, places in kinds.items() if is_in(name, places))
-        return [(LIBRARY, more[kind])]
+        kinds = [(loops, MORE_LOOPS), (more["seldom"], SELDOM_CALLED), (more["other"], [PACKAGE])]
+        return [(LIBRARY, next(its_flags for its_flags, places in kinds if is_in(name, places)))]
     faster = [one for one in facts["variants"] if name not in NO_FASTER[one]]
-    newer = [(library_for(one), [*more["hot"], *CAPABILITIES[one]]) for one in faster]
-    return [(LIBRARY, more["old" if newer else "hot"]), *newer]
+    newer = [(library_for(one), [*loops, *CAPABILITIES[one]]) for one in faster]
+    return [(LIBRARY, more["old"] if newer else loops), *newer]
 
 
 def is_in(name, places):
