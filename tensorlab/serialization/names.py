@@ -254,10 +254,10 @@ def add_safe_globals(safe_globals):
     >>> file = io.BytesIO()
     >>> tensorlab.save(fractions.Fraction(1, 3), file)
     >>> _ = file.seek(0)
-    >>> add_safe_globals([fractions.Fraction])
-    >>> tensorlab.load(file)
-    Fraction(1, 3)
-    >>> clear_safe_globals()
+    >>> with safe_globals([]):  # at its end, what is added within is forgotten
+    ...     add_safe_globals([fractions.Fraction])
+    ...     print(tensorlab.load(file))
+    1/3
     """
     for entry in safe_globals:
         thing, name = entry if isinstance(entry, tuple) else (entry, name_of(entry))
@@ -270,10 +270,9 @@ def get_safe_globals():
     Examples
     --------
     >>> import fractions
-    >>> add_safe_globals([fractions.Fraction])
-    >>> get_safe_globals()
-    [<class 'fractions.Fraction'>]
-    >>> clear_safe_globals()
+    >>> with safe_globals([fractions.Fraction]):
+    ...     print(get_safe_globals()[-1])
+    <class 'fractions.Fraction'>
     """
     return [thing if name == name_of(thing) else (thing, name) for name, thing in allowed.items()]
 
@@ -284,9 +283,9 @@ def clear_safe_globals():
     Examples
     --------
     >>> import fractions
-    >>> add_safe_globals([fractions.Fraction])
-    >>> clear_safe_globals()
-    >>> get_safe_globals()
+    >>> with safe_globals([fractions.Fraction]):  # at its end, what was allowed before is again
+    ...     clear_safe_globals()
+    ...     print(get_safe_globals())
     []
     """
     allowed.clear()
