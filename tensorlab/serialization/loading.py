@@ -229,4 +229,4 @@ def get_unsafe_globals_in_checkpoint(f):
         pushed = kept.get(int(argument)) if name.endswith("GET") else argument
         if isinstance(pushed, str):
             strings.append(pushed)
-    return sorted(found - names.TABLE.keys() - names.allowed.keys())
+    return sorted(found - names.TABLE.keys() - names.own.keys() - names.allowed.keys())

@@ -231,6 +231,7 @@ CALLABLE = {
     *(value for value in TABLE.values() if callable(value)),
 }
 allowed: dict = {}  # names that the program has allowed, and what they stand for
+own: dict = {}  # the same for classes in files that a part of the package writes
 
 
 def name_of(thing):
@@ -262,6 +263,11 @@ def add_safe_globals(safe_globals):
     for entry in safe_globals:
         thing, name = entry if isinstance(entry, tuple) else (entry, name_of(entry))
         allowed[name] = thing
+
+
+def add_own_classes(classes):
+    """Allow classes of the package in its own files; no program sees them, or can forget them."""
+    own.update((name_of(one), one) for one in classes)
 
 
 def get_safe_globals():

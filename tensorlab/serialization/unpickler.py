@@ -108,10 +108,9 @@ class Unpickler:
     # ------------------------------------------------------------ names and calls
     def find(self, module, name):
         full = f"{module}.{name}"
-        if full in names.allowed:
-            return names.allowed[full]
-        if full in names.TABLE:
-            return names.TABLE[full]
+        for known in (names.allowed, names.own, names.TABLE):
+            if full in known:
+                return known[full]
         names.refuse_missing(module, name)
         raise UnsafeGlobal(
             f"load: the file names {full}, which is not allowed. If you trust the file and what {full} does with any "
@@ -132,7 +131,7 @@ class Unpickler:
 
     def may_call(self, function):
         known = names.CALLABLE
-        if any(function is one for one in names.allowed.values()):
+        if self.is_allowed(function):
             return True
         return isinstance(function, type | type(names.encode)) and function in known
 
@@ -151,7 +150,7 @@ class Unpickler:
             raise FileFormatError(f"load: the file changes a {type(target).__name__}")
 
     def is_allowed(self, kind):
-        return any(kind is one for one in names.allowed.values())
+        return any(kind is one for one in [*names.allowed.values(), *names.own.values()])
 
     def append_to(self, items):
         target = self.stack[-1]

@@ -170,6 +170,16 @@ def test_a_save_that_fails_at_one_rank_fails_at_all_and_leaves_the_one_before(
     )  # PyTorch's isn't: `except Exception` misses it
 
 
+def test_it_is_read_in_a_program_that_allows_nothing(tmp_path):
+    w = tl.zeros(3)
+    checkpoint.save({"w": tl.arange(3.0)}, checkpoint_id=tmp_path)
+    with tl.serialization.safe_globals([]):  # at its end, what was allowed before is again
+        tl.serialization.clear_safe_globals()
+        assert tl.serialization.get_safe_globals() == []
+        checkpoint.load({"w": w}, checkpoint_id=tmp_path)
+    assert w.tolist() == [0.0, 1.0, 2.0]
+
+
 def test_damaged_files_are_noticed(tmp_path):
     checkpoint.save({"w": tl.arange(1000.0)}, checkpoint_id=tmp_path)
     (file,) = [tmp_path / name for name in os.listdir(tmp_path) if name.endswith(".distcp")]

@@ -23,7 +23,6 @@ import tensorlab
 from tensorlab import nn
 from tensorlab.errors import DeviceError, FileFormatError, UnsafeGlobal
 from tensorlab.serialization.archive import replacing
-from tensorlab.serialization.names import allowed
 from tests.oracle import require_torch
 from tests.serialization.examples import shown
 
@@ -64,16 +63,6 @@ for step in range(1, 10**9):
         print("begun", flush=True)
 """
 CASES = "nothing", "full disk", "read-only folder"
-
-
-@pytest.fixture
-def nothing_allowed():
-    """A test for which no package has allowed anything, as importing tensorlab.distributed does."""
-    before = dict(allowed)
-    allowed.clear()
-    yield
-    allowed.clear()
-    allowed.update(before)
 
 
 @pytest.fixture
@@ -338,7 +327,6 @@ def in_a_file(obj):
     return lambda: io.BytesIO(file.getvalue())
 
 
-@pytest.mark.usefixtures("nothing_allowed")
 def test_a_class_must_be_allowed():
     names = tensorlab.serialization
     file, name = in_a_file({"a": Settings(3), "b": Guarded(4)}), f"{__name__}.Settings"
@@ -363,7 +351,6 @@ def test_a_class_must_be_allowed():
     assert names.get_safe_globals() == []
 
 
-@pytest.mark.usefixtures("nothing_allowed")
 def test_a_name_in_a_file_can_stand_for_another_class():
     names, file = tensorlab.serialization, in_a_file([Settings(7)])
     import copyreg
@@ -376,7 +363,6 @@ def test_a_name_in_a_file_can_stand_for_another_class():
         names.clear_safe_globals()
 
 
-@pytest.mark.usefixtures("nothing_allowed")
 def test_what_was_allowed_before_stays_allowed():
     names = tensorlab.serialization
     names.add_safe_globals([Settings])

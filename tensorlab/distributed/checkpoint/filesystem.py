@@ -19,13 +19,13 @@ from tensorlab.distributed.checkpoint.metadata import (
 )
 from tensorlab.errors import MissingData
 from tensorlab.serialization.loading import load
-from tensorlab.serialization.names import add_safe_globals
+from tensorlab.serialization.names import add_own_classes
 from tensorlab.serialization.saving import save
 
 __all__ = ["FileSystemReader", "FileSystemWriter"]
 
 CONTENTS = ".metadata"
-add_safe_globals([BytesStorageMetadata, ChunkStorageMetadata, Metadata, TensorStorageMetadata])
+add_own_classes([BytesStorageMetadata, ChunkStorageMetadata, Metadata, TensorStorageMetadata])
 
 
 class FileSystemWriter:
