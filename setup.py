@@ -486,9 +486,10 @@ def builds_of(name, flags, facts):
     """Return [(library, flags)]: the libraries that a module is compiled for, and how."""
     more = {kind: [*flags, *added] for kind, added in facts["more_flags"].items()}
     loops = more["hot"] if facts["variants"] else flags  # only a wheel has to be small
+    if is_in(name, MORE_LOOPS):
+        return [(LIBRARY, loops)]
     if not is_in(name, HOT_MODULES):
-        kinds = [(loops, MORE_LOOPS), (more["seldom"], SELDOM_CALLED), (more["other"], [PACKAGE])]
-        return [(LIBRARY, next(its_flags for its_flags, places in kinds if is_in(name, places)))]
+        return [(LIBRARY, more["seldom" if is_in(name, SELDOM_CALLED) else "other"])]
     faster = [one for one in facts["variants"] if name not in NO_FASTER[one]]
     newer = [(library_for(one), [*loops, *CAPABILITIES[one]]) for one in faster]
     return [(LIBRARY, more["old"] if newer else loops), *newer]

@@ -1,11 +1,12 @@
 /* The library of all compiled modules, and the table of what is in it.
 
-Cython translates each .pyx file to a C file with a function PyInit_..., which describes the module.  Python would look
-for it in a library of the module's own.  All of ours are in one: what 190 libraries repeat takes a fifth of their size,
-and 3 MB of memory in each process.  tensorlab/_finder.py gives Python the modules from here.
+Cython translates each .pyx file to a C file with a function PyInit_..., which describes the
+module. Python would look for it in a library of the module's own. All of ours are in one: what
+190 libraries repeat takes a fifth of their size, and 3 MB of memory in each process.
+tensorlab/_finder.py gives Python the modules from here.
 
-setup.py writes compiled_modules.h, a line MODULE(name, init) for each module, and compiles this file again for each
-capability, with the modules that have a build for it. */
+setup.py writes compiled_modules.h, a line MODULE(name, init) for each module, and compiles this
+file again for each capability, with the modules that have a build for it. */
 
 #include <Python.h>
 

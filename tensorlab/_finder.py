@@ -1,13 +1,15 @@
 """Finding the compiled modules, which lie in one library.
 
-For `import tensorlab.ops.joining`, Python looks for a file of that name beside the package's others.  There is none:
-all modules that were compiled are in the file `_compiled`, and a finder at the end of `sys.meta_path`, where Python
-asks last, knows it.  So a module that was compiled alone, and lies beside its source, comes first.
+For `import tensorlab.ops.joining`, Python looks for a file of that name beside the package's
+others. There is none: all modules that were compiled are in the file `_compiled`, and a finder
+at the end of `sys.meta_path`, where Python asks last, knows it. So a module that was compiled
+alone, and lies beside its source, comes first.
 
-A wheel has its modules built for the oldest processor that it may meet, and beside this library two more,
-`_compiled_avx2` and `_compiled_avx512`, with builds of the modules that have hot loops.  The best one that the
-processor can run is asked before the first.  The environment variable TENSORLAB_CAPABILITY (baseline, avx2, avx512)
-asks for less than the processor has.  A build from source is made for its own machine and has only one library.
+A wheel has its modules built for the oldest processor that it may meet, and beside this library
+two more, `_compiled_avx2` and `_compiled_avx512`, with builds of the modules that have hot
+loops. The best one that the processor can run is asked before the first. The environment
+variable TENSORLAB_CAPABILITY (baseline, avx2, avx512) asks for less than the processor has. A
+build from source is made for its own machine and has only one library.
 """
 
 import os
@@ -21,7 +23,7 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
 class Loader(ExtensionFileLoader):
-    """Loads one module of a library; what else is asked is answered as if the library had no other."""
+    """Loads one module of a library, and answers the rest as if the library had no other."""
 
     def __init__(self, name, library, place):
         super().__init__(name, library.__file__)
@@ -52,7 +54,7 @@ class Finder:
 
 
 def load_library(name, folder=FOLDER):
-    """Load a library of modules, without entering it among Python's modules; None if there isn't one."""
+    """Load a library, without entering it among Python's modules; None if there isn't one."""
     spec = PathFinder.find_spec(f"{PACKAGE}.{name}", [os.fspath(folder)])
     if spec is None:
         return None
@@ -72,12 +74,12 @@ def processor_level():
 
 
 def compresses_slowly():
-    """Is this a processor that takes long to store the lanes of a vector that a mask selects?"""
+    """Does this processor take long to store the lanes of a vector that a mask selects?"""
     return COMPILED.compresses_slowly()
 
 
 def best_build(folder=FOLDER):
-    """Load the library for the newest processors that is there and that this one can run; None if there is none."""
+    """Load the library of the highest level that is there and can run; None if there is none."""
     libraries = (
         load_library(f"_compiled_{LEVELS[level]}", folder)
         for level in range(processor_level(), 0, -1)
@@ -86,11 +88,12 @@ def best_build(folder=FOLDER):
 
 
 def all_modules():
-    """Return the names of all modules below the package, whether of Python or compiled, in order."""
+    """Return the names of all modules below the package, of Python and compiled, in order."""
     import pkgutil  # only here: `import tensorlab` is to load little
 
     in_files = (found.name for found in pkgutil.walk_packages([FOLDER], f"{PACKAGE}."))
-    return sorted({*in_files, *COMPILED.places()} - {*map(f"{PACKAGE}.{{}}".format, LIBRARIES)})
+    libraries = {f"{PACKAGE}.{name}" for name in LIBRARIES}
+    return sorted({*in_files, *COMPILED.places()} - libraries)
 
 
 LIBRARIES = ("_compiled", *(f"_compiled_{level}" for level in LEVELS[1:]))

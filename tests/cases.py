@@ -1,14 +1,16 @@
 """One test of many cases: they all run, and the test says which of them failed, and how.
 
-A test of pytest takes two milliseconds before it does anything, mostly to report itself from process to process. There
-are tens of thousands of samples in each of their dtypes and layouts, so the cases of an op are one test:
+A test of pytest takes two milliseconds before it does anything, mostly to report itself from
+process to process. There are tens of thousands of samples in each of their dtypes and layouts,
+so the cases of an op are one test:
 
     @each_case({"add": {"positive": (2, 3, 5), "negative": (2, -3, -1)}, "sub": {...}})
     def test_a_sum_is_right(x, y, total):
         assert x + y == total
 
-A case begins with fresh seeds, as a test does; what fixtures do is done once for all of them. All cases may be skipped,
-where PyTorch is missing; one among others may not, as no one would see it: leave it out of the cases.
+A case begins with fresh seeds, as a test does; what fixtures do is done once for all of them.
+All cases may be skipped, where PyTorch is missing; one among others may not, as no one would
+see it: leave it out of the cases.
 """
 
 import functools
@@ -21,7 +23,7 @@ FAILURES = (Exception, pytest.fail.Exception, pytest.skip.Exception)
 
 
 def run_cases(test, cases):
-    """Run a test for each case, {its name: the arguments}, and raise the first failure, which tells of all."""
+    """Run a test for each case, {its name: the arguments}; the first failure tells of all."""
     failures = {}
     for name, arguments in cases.items():
         seed_everything()
@@ -60,7 +62,7 @@ def each_case(groups):
 
 
 def by_day(values, every):
-    """The values as parameters, of which one of `every` is tried by day, and all of them by night."""
+    """The values as parameters: one of `every` is tried by day, and all of them by night."""
     return [
         pytest.param(value, marks=[pytest.mark.nightly] if number % every else [])
         for number, value in enumerate(values)
