@@ -1,7 +1,15 @@
 """A chapter as a notebook: what the book alone understands is translated, code stays as it is."""
 
+from importlib.util import find_spec
+
+import pytest
+
 from tensorlab.learn import notebook
 from tensorlab.learn.exercise import Wrong, read_chapter
+
+makes_cells = pytest.mark.skipif(
+    find_spec("nbformat") is None, reason="the extra `notebooks` is not installed"
+)
 
 
 def test_links_within_the_book_become_their_words():
@@ -9,6 +17,7 @@ def test_links_within_the_book_become_their_words():
     assert notebook.plain_text(text) == "See How, below, [it](https://example.org/a)."
 
 
+@makes_cells
 def test_an_exercise_is_its_text_a_cell_to_fill_in_its_check_and_what_opens(chapter, monkeypatch):
     exercise = chapter["90.2"]
     code = 'def double(x):\n    return parts["train"](model)'  # looks like a link, and is none
@@ -23,6 +32,7 @@ def test_an_exercise_is_its_text_a_cell_to_fill_in_its_check_and_what_opens(chap
     assert code in folded.source
 
 
+@makes_cells
 def test_the_imports_of_a_chapters_exercises_stand_once_before_the_first(chapter, monkeypatch):
     monkeypatch.setattr(notebook, "find", lambda identity: (chapter, (chapter[identity],)))
     first = notebook.translate("exercise", "90.1", "")
@@ -31,6 +41,7 @@ def test_the_imports_of_a_chapters_exercises_stand_once_before_the_first(chapter
     assert [len(first), len(second)] == [5, 4]
 
 
+@makes_cells
 def test_exercises_go_on_in_a_second_file_and_neither_is_shown(tmp_path, chapter):
     folder = tmp_path / "91-longer"
     folder.mkdir()
@@ -45,6 +56,7 @@ def test_exercises_go_on_in_a_second_file_and_neither_is_shown(tmp_path, chapter
     assert cell.source.startswith("%%writefile tool.py")
 
 
+@makes_cells
 def test_small_programs_in_c_go_along(tmp_path):
     (tmp_path / "loop.c").write_text("int one;\n", encoding="utf-8")
     (tmp_path / "loop.o").write_text("no text", encoding="utf-8")
@@ -53,6 +65,7 @@ def test_small_programs_in_c_go_along(tmp_path):
     ]
 
 
+@makes_cells
 def test_programs_in_cython_and_results_come_along_and_recording_does_not(tmp_path):
     for name in ("loops.pyx", "recorded.json", "tool.py", "record.py", "picture.svg"):
         (tmp_path / name).write_text("text\n", encoding="utf-8")
