@@ -1,6 +1,5 @@
 """What the build promises: facts, sources in the package, the best build chosen, clear errors."""
 
-import ast
 import importlib
 import os
 import platform
@@ -19,15 +18,12 @@ import tensorlab
 from tensorlab import _finder
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+import build_flags  # noqa: E402
+
+HELPERS = ("build_compiler.py", "build_flags.py", "cython_translation.py")
 PACKAGE = Path(tensorlab.__file__).parent
-
-
-def constant(name):
-    """Return a constant of setup.py, which cannot be imported without building."""
-    for node in ast.parse((ROOT / "setup.py").read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and node.targets[0].id == name:
-            return ast.literal_eval(node.value)
-    raise LookupError(name)
 
 
 def test_show_names_compiler_capability_threads_and_blas(capsys):
@@ -130,11 +126,11 @@ def test_every_module_that_is_built_in_a_way_of_its_own_exists():
     def of(place):
         return {name for name in names if f"{name}.".startswith(f"{place}.")}
 
-    lists = [constant(name) for name in ("HOT_MODULES", "MORE_LOOPS", "SELDOM_CALLED")]
+    lists = build_flags.HOT_MODULES, build_flags.MORE_LOOPS, build_flags.SELDOM_CALLED
     assert [place for places in lists for place in places if not of(place)] == []
     hot, loops, seldom = (set().union(*map(of, places)) for places in lists)
     assert hot & loops == hot & seldom == loops & seldom == set()
-    for modules in constant("NO_FASTER").values():
+    for modules in build_flags.NO_FASTER.values():
         assert set(modules) <= hot
 
 
@@ -167,7 +163,7 @@ def small_checkout(folder, *modules):
         '[project]\nname = "x"\nversion = "1"\ndynamic = ["readme"]\n'
     )
     copied = (
-        "tools/cython_translation.py",
+        *(f"tools/{name}" for name in HELPERS),
         "tensorlab/_compiled.c",
         "tensorlab/_core/loops/scalar.py",
     )
@@ -273,9 +269,7 @@ print(*setup.write_loops(modules, "loops").items())
 
 def test_loops_are_written_again_only_where_a_formula_or_its_function_changed(tmp_path):
     core = tmp_path / "tensorlab/_core/loops"
-    core.mkdir(parents=True)
-    shutil.copy(ROOT / "setup.py", tmp_path)
-    shutil.copy(ROOT / "tensorlab/_core/loops/scalar.py", core)
+    small_checkout(tmp_path)
     functions = core / "scalar_functions.h"
     functions.write_text("T half#(T x) { return x / 2; }\n\nT third#(T x) { return x / 3; }\n")
     op = 'cdef Op A = Op("a(Tensor x) -> Tensor", dtype="floating", scalar="half#(x)")\n'

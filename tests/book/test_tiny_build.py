@@ -1,8 +1,8 @@
-"""The compiled loops of chapter 9: their results, what is said of their C, and the flags they share with setup.py."""
+"""The compiled loops of chapter 9: their results, what is said of their C, and the flags they share with the build."""
 
-import ast
 import importlib.util
 import inspect
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,10 @@ import pytest
 import tensorlab as T
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import build_flags  # noqa: E402
+
 FOLDER = ROOT / "chapters/09-python-to-cython"
 SPECIFICATION = importlib.util.spec_from_file_location("tiny_build", FOLDER / "tiny_build.py")
 tiny = importlib.util.module_from_spec(SPECIFICATION)
@@ -21,15 +25,6 @@ TEXTS = {
     for name in ("five_adds", "six_loops")
 }
 VERSIONS = ("add_untyped", "add_typed", "add_contiguous", "add_strided", "add_unchecked")
-
-
-def setup_constant(name):
-    """Return a constant of setup.py, with the names of other constants in it filled in."""
-    names = {}
-    for node in ast.parse((ROOT / "setup.py").read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and node.targets[0].id in ("WIDE_VECTORS", name):
-            exec(compile(ast.Module([node], []), "setup.py", "exec"), names)
-    return names[name]
 
 
 @pytest.fixture(scope="module")
@@ -84,9 +79,9 @@ def test_the_six_loops_do_what_their_names_say(loops, way):
 
 # ---------------------------------------------------------------- building
 def test_the_flags_are_those_of_setup():
-    assert list(tiny.FLAGS[1:]) == [f for f in setup_constant("FLAGS") if f in tiny.FLAGS]
+    assert list(tiny.FLAGS[1:]) == [f for f in build_flags.FLAGS if f in tiny.FLAGS]
     assert {"-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"} <= set(tiny.FLAGS)
-    capabilities = {"baseline": []} | setup_constant("CAPABILITIES")
+    capabilities = {"baseline": []} | build_flags.CAPABILITIES
     assert {name: list(flags) for name, flags in tiny.CAPABILITIES.items()} == capabilities
 
 

@@ -13,6 +13,10 @@ from tensorlab import _build_info
 from tensorlab.compiler import disk_cache, toolchain
 
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import build_flags  # noqa: E402
+
 TEMPLATE = """void {name}(void *const *tensors, const int64_t *numbers, int64_t begin, int64_t end) {{
     int64_t *out = tensors[0];
     for (int64_t i = begin; i < end; i++) out[i] = {value} + numbers[0];
@@ -229,11 +233,7 @@ def test_loading_leaves_no_files_behind():
 
 
 def test_a_copy_with_several_builds_gets_the_flags_of_the_best_one(monkeypatch):
-    text = (ROOT / "setup.py").read_text()
-    table = text[text.index("CAPABILITIES = {") : text.index("HOT_MODULES = (")]
-    scope = {"WIDE_VECTORS": toolchain.WIDE_VECTORS}
-    exec(table, scope)
-    assert {"baseline": [], **scope["CAPABILITIES"]} == toolchain.CAPABILITY_FLAGS
+    assert {"baseline": [], **build_flags.CAPABILITIES} == toolchain.CAPABILITY_FLAGS
     monkeypatch.setattr(_build_info, "variants", ["avx2", "avx512"])
     monkeypatch.setattr(toolchain, "processor_level", lambda: 1)
     assert toolchain.flags_for(toolchain.Compiler(("cc",), ""))[-1] == "-mbmi2"

@@ -1,0 +1,232 @@
+"""How tensorlab's modules are compiled: Cython's directives, the C compiler's flags, and which module gets which.
+
+setup.py and its tests read them here.
+"""
+
+LIBRARY = "tensorlab._compiled"
+
+DIRECTIVES = {
+    "language_level": 3,
+    "boundscheck": True,  # of Python's lists and tuples: C arrays and pointers have no checks anyway
+    "wraparound": False,
+    "cdivision": True,
+    "initializedcheck": False,
+    "binding": True,  # plain builtins do not bind, so they could not be methods of Tensor
+    "embedsignature": True,
+    "embedsignature.format": "python",
+}
+DEBUG_DIRECTIVES = {
+    "nonecheck": True,
+    "initializedcheck": True,
+}
+
+# GCC vectorises float loops with the first two; nan, inf and -0 keep their meaning, unlike under
+# -ffast-math.  Without contraction eager kernels and generated code agree to the last bit.
+# Generated code gives hundreds of warnings to whoever installs tensorlab (x != x is how NaN is
+# found); `make debug` shows the others.
+# Products of complex numbers are four products of real ones, as in PyTorch; C's own rules find infinities in
+# what has come out as nan, one number after the other.
+# Calls into libpython otherwise go through a stub each: without those a small call takes 6 % less.
+# Without GCC's second search for what is computed twice (gcse), 146 workloads take 0.98 of the time, some loops half
+# of it, and gcc 0.93.
+FLAGS = [
+    *["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"],
+    *["-fno-plt", "-g0", "-w", "-fcx-fortran-rules", "-fno-gcse"],
+]
+# Python is built with -fwrapv, which would hide signed overflow from the sanitizer.
+DEBUG_FLAGS = [
+    *["-O0", "-g", "-fno-wrapv", "-ffp-contract=off", "-fno-omit-frame-pointer"],
+    "-fsanitize=address,undefined",
+    "-DCYTHON_USE_FREELISTS=0",  # objects that wait for their next use look alive to the sanitizer
+    # Errors since GCC 14, which older compilers only warn of among much that means nothing.
+    *["-Werror=incompatible-pointer-types", "-Werror=int-conversion", "-Wno-tautological-compare"],
+]
+WIDE_VECTORS = "-mprefer-vector-width=512"
+
+# What is no loop is built with -O1 and those parts of -O2 that calls of ops gain from (small functions inside of
+# their callers, errors apart from what is usual): 37 small calls take what they take with -O2, gcc 0.64 of its time.
+SHORT_CODE = [
+    *["-O1", "-finline-small-functions", "-findirect-inlining", "-fpartial-inlining"],
+    *["-freorder-blocks-algorithm=stc", "-freorder-functions", "-foptimize-sibling-calls"],
+    *["-fstrict-aliasing", "-ftree-switch-conversion", "-fhoist-adjacent-loads"],
+    *["-fisolate-erroneous-paths-dereference", "-fpeephole2"],
+    *["-falign-functions", "-falign-jumps", "-falign-labels", "-falign-loops"],
+]
+
+# A wheel has three builds of the loops and at most 12 MB: no symbols, no tables for unwinding, what is seldom called
+# as short as can be, loops without what makes code much longer and few of them faster, short loops for old
+# processors.  Functions that came out equal are kept once, where the linker can tell (gold).
+WHEEL_FLAGS = ["-fno-asynchronous-unwind-tables", "-ffunction-sections", "-fdata-sections"]
+WHEEL_LINK_FLAGS = ["-s", "-fuse-ld=gold", "-Wl,--icf=safe", "-Wl,--gc-sections"]
+WHEEL_CODE = ["-O2"]
+SHORTEST_CODE = ["-Os"]
+SHORT_LOOPS = [
+    *["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"],
+    *["-funswitch-loops", "-fversion-loops-for-strides", "-fsplit-loops"],
+]
+FAST_LOOPS = [
+    *["-fno-ipa-cp-clone", "-fno-peel-loops", "-fno-split-paths"],
+    *["-fno-gcse-after-reload", "-fno-tree-partial-pre"],
+    *["--param=max-inline-insns-auto=15", "--param=early-inlining-insns=6"],
+    *["--param=inline-min-speedup=30"],
+    *["--param=max-completely-peeled-insns=100", "--param=max-completely-peel-times=8"],
+]
+# What tensorlab/_compiled.c asks of the processor, and the modules worth a build for each.
+CAPABILITIES = {
+    "avx2": ["-mavx2", "-mfma", "-mf16c", "-mbmi", "-mbmi2"],
+    "avx512": [
+        *["-mavx2", "-mfma", "-mf16c", "-mbmi", "-mbmi2"],
+        *["-mavx512f", "-mavx512bw", "-mavx512cd", "-mavx512dq", "-mavx512vl"],
+        WIDE_VECTORS,
+    ],
+}
+HOT_MODULES = (
+    "tensorlab._core.loops.conversion",
+    "tensorlab._core.loops.iterator",
+    "tensorlab.ops.batch_norm",
+    "tensorlab.ops.convolution_loops",
+    "tensorlab.ops.copying",
+    "tensorlab.ops.direct_convolution",
+    "tensorlab.ops.extrema",
+    "tensorlab.ops.indexing.embedding",
+    "tensorlab.ops.indexing.embedding_bag",
+    "tensorlab.ops.indexing.index_along_dim",
+    "tensorlab.ops.indexing.index_iterator",
+    "tensorlab.ops.indexing.masked",
+    "tensorlab.ops.indexing.nonzero",
+    "tensorlab.ops.indexing.scatter_gather",
+    "tensorlab.ops.indexing.scatter_reduce",
+    "tensorlab.ops.dim_iterator",
+    "tensorlab.ops.linalg.distances",
+    "tensorlab.ops.linalg.packed_products",
+    "tensorlab.ops.linalg.product_loops",
+    "tensorlab.ops.linalg.small_matrices",
+    "tensorlab.ops.linalg.small_reflections",
+    "tensorlab.ops.sparse.products",
+    "tensorlab.ops.losses",
+    "tensorlab.ops.normalization",
+    "tensorlab.ops.norms",
+    "tensorlab.ops.optim_steps",
+    "tensorlab.ops.order_statistics",
+    "tensorlab.ops.indirect_convolution",
+    "tensorlab.ops.winograd",
+    "tensorlab.ops.winograd_weight",
+    "tensorlab.ops.panel_convolution",
+    "tensorlab.ops.im2col",
+    "tensorlab.ops.pointwise",
+    "tensorlab.ops.pointwise_losses",
+    "tensorlab.ops.products",
+    "tensorlab.ops.reduction_iterator",
+    "tensorlab.ops.recurrent.gates",
+    "tensorlab.ops.recurrent.panels",
+    "tensorlab.ops.reductions",
+    "tensorlab.ops.scans",
+    "tensorlab.ops.softmax",
+    "tensorlab.ops.sorting",
+    "tensorlab.ops.statistics",
+)
+# Measured for 85 ops on Zen 4: these loops take at least 0.95 of the time that they take without the capability.
+NO_FASTER = {
+    "avx2": (
+        "tensorlab.ops.indexing.embedding",
+        "tensorlab.ops.indexing.index_along_dim",
+        "tensorlab.ops.pointwise.incomplete_gamma",
+        "tensorlab.ops.pointwise.probabilities",
+        "tensorlab.ops.sorting",
+    ),
+    "avx512": (
+        "tensorlab.ops.indexing.embedding",
+        "tensorlab.ops.indexing.index_along_dim",
+        "tensorlab.ops.indexing.nonzero",
+        "tensorlab.ops.indexing.scatter_gather",
+        "tensorlab.ops.norms",
+        "tensorlab.ops.optim_steps",
+        "tensorlab.ops.order_statistics",
+        "tensorlab.ops.pointwise.arithmetic",
+        "tensorlab.ops.pointwise.bounds",
+        "tensorlab.ops.pointwise.common",
+        "tensorlab.ops.pointwise.comparison",
+        "tensorlab.ops.pointwise.incomplete_gamma",
+        "tensorlab.ops.pointwise.logic",
+        "tensorlab.ops.pointwise.piecewise",
+        "tensorlab.ops.pointwise.polynomials",
+        "tensorlab.ops.pointwise.probabilities",
+        "tensorlab.ops.pointwise.rectifiers",
+        "tensorlab.ops.pointwise.rounding",
+        "tensorlab.ops.pointwise.selection",
+        "tensorlab.ops.pointwise.signs",
+        "tensorlab.ops.pointwise.weighted_sums",
+        "tensorlab.ops.scans",
+        "tensorlab.ops.sorting",
+        "tensorlab.ops.sparse.products",
+    ),
+}
+# Loops, too, but not worth builds of their own.
+MORE_LOOPS = (
+    "tensorlab._core.distributions",
+    "tensorlab._core.random",
+    "tensorlab._core.rejection",
+    "tensorlab.compiler.blocks",
+    "tensorlab.ops.attention",
+    "tensorlab.ops.complex_numbers",
+    "tensorlab.ops.folding",
+    "tensorlab.ops.linalg.blas",
+    "tensorlab.ops.pooling",
+    "tensorlab.ops.random_factories",
+    "tensorlab.ops.ranges",
+    "tensorlab.ops.recurrent.layer",
+    "tensorlab.ops.searching",
+    "tensorlab.ops.strided",
+    "tensorlab.ops.triangles",
+    "tensorlab.ops.uniques",
+)
+# What takes long however it is called: short code will do.
+SELDOM_CALLED = (
+    "tensorlab._core.dispatch.numpy_aliases",
+    "tensorlab._core.graph.anomaly",
+    "tensorlab._core.interop.dlpack",
+    "tensorlab._core.profiling",
+    "tensorlab._core.state.devices",
+    "tensorlab.compiler.capture.aliasing",
+    "tensorlab.compiler.joint",
+    "tensorlab.distributed",
+    "tensorlab.ops.fourier",
+    "tensorlab.ops.histograms",
+    "tensorlab.ops.linalg.cholesky",
+    "tensorlab.ops.linalg.determinants",
+    "tensorlab.ops.linalg.eigenvalues",
+    "tensorlab.ops.linalg.indefinite",
+    "tensorlab.ops.linalg.lapack_library",
+    "tensorlab.ops.linalg.least_squares",
+    "tensorlab.ops.linalg.lu",
+    "tensorlab.ops.linalg.matrix_exponential",
+    "tensorlab.ops.linalg.nuclear",
+    "tensorlab.ops.linalg.orthogonal",
+    "tensorlab.ops.linalg.pseudo_inverse",
+    "tensorlab.ops.linalg.solving",
+    "tensorlab.ops.linalg.spectral",
+    "tensorlab.ops.linalg.triangular",
+    "tensorlab.ops.sampling",
+    "tensorlab.ops.sparse.methods",
+)
+
+
+def library_for(capability):
+    return f"{LIBRARY}_{capability}"
+
+
+def builds_of(name, flags, facts):
+    """Return [(library, flags)]: the libraries that a module is compiled for, and how."""
+    more = {kind: [*flags, *added] for kind, added in facts["more_flags"].items()}
+    if is_in(name, MORE_LOOPS):
+        return [(LIBRARY, more["loops"])]
+    if not is_in(name, HOT_MODULES):
+        return [(LIBRARY, more["seldom" if is_in(name, SELDOM_CALLED) else "other"])]
+    faster = [one for one in facts["variants"] if name not in NO_FASTER[one]]
+    newer = [(library_for(one), [*more["loops"], *CAPABILITIES[one]]) for one in faster]
+    return [(LIBRARY, more["old" if newer else "loops"]), *newer]
+
+
+def is_in(name, places):
+    """Is a module one of these, or in one of these packages?"""
+    return f"{name}.".startswith(tuple(f"{place}." for place in places))
