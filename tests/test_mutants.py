@@ -307,6 +307,7 @@ def outcomes(folder, file, source, only=None):
         return {(one.source, one.new): run.results[number][1] for number, one in some}, refused
 
 
+@pytest.mark.nightly
 def test_killed_and_survived_are_told_apart(toy):
     results, refused = outcomes(toy, "tensorlab/toy.py", SOURCE)
     assert refused == []
@@ -332,6 +333,7 @@ def test_a_test_that_fails_only_once_kills_nothing(toy):
     assert run.results[0][:2] == (None, None)
 
 
+@pytest.mark.nightly
 def test_what_took_too_long_is_tried_again_with_more_patience(toy):
     (toy / "tests" / "test_toy.py").write_text(
         "import time\nfrom tensorlab import toy\n\ndef test_toy():\n    time.sleep(toy.pause())\n"
@@ -348,6 +350,7 @@ def test_what_took_too_long_is_tried_again_with_more_patience(toy):
     assert run.results[1][1] == "failed"
 
 
+@pytest.mark.nightly
 def test_a_mutant_of_cython_that_does_not_compile_is_left_out(toy):
     source = (
         "cdef int ask(int* p, int n):\n    return p[n] * 2\n\n"

@@ -295,7 +295,7 @@ def find(identity):
 
 def all_chapters():
     """Return every Chapter that has exercises, in order."""
-    return [load_chapter(number) for number in exercise_files()]
+    return [read_chapter(path) for path in exercise_files().values()]
 
 
 # ---------------------------------------------------------------- the rules for writers
