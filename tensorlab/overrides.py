@@ -149,6 +149,23 @@ def _collect():
     return [(function, told, kind) for function, (told, kind) in public.items()]
 
 
+_sizes = None  # of the namespaces when functions were listed last
+
+
+def _collect_new():
+    """List what `_collect` does, or nothing if no name has been added since the last call."""
+    global _sizes
+
+    def sizes():
+        return [len(vars(one)) for one in (*map(importlib.import_module, _NAMESPACES), Tensor)]
+
+    if sizes() == _sizes:
+        return []
+    found = _collect()  # which imports what is there on demand
+    _sizes = sizes()
+    return found
+
+
 def get_overridable_functions():
     """List what calls can be overridden.
 
@@ -397,6 +414,6 @@ class BaseTorchFunctionMode(TorchFunctionMode):
 
 for _function in get_default_nowrap_functions():
     keep_plain(_function)
-_core.set_collector(_collect)
+_core.set_collector(_collect_new)
 
 __getattr__ = _missing.refusing(__name__)

@@ -588,3 +588,22 @@ def test_items_of_a_subclass_are_of_that_class():
         items = list(tensorlab.ones(3, 2).as_subclass(kind))
         assert [type(item) for item in items] == [kind] * 3
     assert called == ["unbind"]
+
+
+def test_functions_are_listed_again_only_when_names_have_come(monkeypatch):
+    class Same(overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    listed = []
+    monkeypatch.setattr(overrides, "_collect", lambda: listed.append(1) or [])
+    with Same():
+        pass
+    before = len(listed)
+    with Same(), Same():
+        pass
+    assert len(listed) == before
+    monkeypatch.setattr(tensorlab.Tensor, "a_new_name", lambda self: self, raising=False)
+    with Same():
+        pass
+    assert len(listed) == before + 1
