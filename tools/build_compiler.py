@@ -13,6 +13,7 @@ from build_flags import (
     DIRECTIVES,
     FAST_LOOPS,
     FLAGS,
+    LINK_FLAGS,
     SHORT_CODE,
     SHORT_LOOPS,
     SHORTEST_CODE,
@@ -130,7 +131,8 @@ def choose_flags(compiler):
         "-pthread", program=THREADS_PROGRAM
     )
     link_flags = []
-    for flag in WHEEL_LINK_FLAGS if makes_wheel() else []:  # what one linker knows, another may not
+    wanted = [*LINK_FLAGS, *(WHEEL_LINK_FLAGS if makes_wheel() else [])]
+    for flag in wanted:  # what one linker knows, another may not
         link_flags += [flag] if compiler.accepts(*link_flags, flag) else []
     if threads:
         flags.append("-pthread")
