@@ -33,7 +33,6 @@ cdef enum:
     AHEAD = 4                   # positions between the prefetch of one and its move
     BLOCK = 512                 # positions whose offsets are made at once
     GRAIN = 16384               # elements that make a thread worth starting
-    ROWS = 64                   # rows that make a piece worth reading all positions
 
 
 # ---------------------------------------------------------------- inner loops: one block of positions
@@ -258,34 +257,13 @@ cdef bint run_range(IndexIterator* iter, index_loop loop, char* x, char* flat, i
     return good
 
 
-cdef bint run_rows(IndexIterator* iter, index_loop loop, char* x, char* flat, int size, ssize first, ssize end) noexcept nogil:
-    """All positions that mean x's rows `first` to `end`, in stretches, for one index and no kept dimension but the run."""
-    cdef ssize[BLOCK] offsets
-    cdef ssize low = first * iter.stride[0], high = end * iter.stride[0]
-    cdef ssize begin, count, i, j
-    for begin in range(0, iter.n, 512):
-        count = min(iter.n - begin, BLOCK)
-        if not find_offsets(iter, begin, count, offsets):
-            return False
-        i = 0
-        while i < count:
-            j = i
-            while j < count and low <= offsets[j] < high:
-                j += 1
-            if j > i:
-                loop(x, flat + (begin + i) * iter.index_stride * size, offsets + i, j - i, iter.index_stride,
-                     iter.run, iter.run_stride)
-            i = j + 1
-    return True
-
-
 cdef struct Job:
     IndexIterator* iter
     index_loop loop
     char* x
     char* flat
     int size                    # bytes of an element
-    int axis                    # what is shared: the positions (0), the run (1), the outermost kept dimension (2), x's rows (3)
+    int axis                    # what is shared out: the positions (0), the run (1), or the outermost kept dimension (2)
     bint failed                 # a position is out of range
 
 
@@ -295,10 +273,6 @@ cdef void run_share(void* context, ssize begin, ssize end) noexcept nogil:
     cdef char* x = job.x
     cdef char* flat = job.flat
     cdef int size = job.size
-    if job.axis == 3:
-        if not run_rows(&iter, job.loop, x, flat, size, begin, end):
-            job.failed = True
-        return
     if job.axis == 1:
         iter.run = end - begin
         x += begin * size
@@ -317,8 +291,7 @@ cdef int for_each_index(IndexIterator* iter, int mode, TensorBase x, TensorBase 
     """Move everything. Writing needs `check_positions` before; reading checks on the way.
 
     Threads share the positions where they only read them. Where they write, a place may be meant by several positions, so
-    that a thread must have all of them: then x's rows, the run or the outermost kept dimension is shared. Who shares rows
-    writes to what the same thread has just filled, as a rule; half a row would come from the other processor's cache.
+    that a thread must have all of them: then the run or the outermost kept dimension is shared.
     """
     cdef index_loop loop = loop_for(mode, x.dtype_, where)
     cdef Job job
@@ -337,8 +310,6 @@ cdef int for_each_index(IndexIterator* iter, int mode, TensorBase x, TensorBase 
     threads = thread_count(work, GRAIN)
     if mode == TAKE and iter.n >= 64 * threads:
         n, grain = iter.n, max(64, grain_of(GRAIN, work // iter.n))
-    elif iter.ndim == 0 and iter.indices == 1 and iter.run >= 16 and min(iter.bound[0], iter.n) >= ROWS * threads:
-        job.axis, n, grain = 3, iter.bound[0], ROWS if threads > 1 else iter.bound[0]    # every piece reads all positions
     elif iter.run >= 32 * threads:
         job.axis, n, grain = 1, iter.run, max(32, iter.run // threads)       # every piece reads all positions
     elif iter.ndim > 0 and iter.sizes[0] >= threads:
