@@ -216,7 +216,7 @@ class BuildExtensions(build_ext):
                     module.include_dirs = [*module.include_dirs, os.path.dirname(header)]
                 return compile_all(module)
 
-            def build_shared():
+            def build_shared():  # a translator first: see cython_translation.py
                 source = translators.submit(write_shared, build_dir, SHARED).result()
                 return compile_all(Extension(SHARED, [source]))
 
@@ -268,7 +268,10 @@ class BuildExtensions(build_ext):
             )
 
     def build_all(self, build, modules, also):
-        """Build modules, several at a time, the longest first, and say how far it is; call `also` meanwhile."""
+        """Build modules, several at a time, the longest first, and say how far it is.
+
+        `also` is called beside them.
+        """
         start = time.monotonic()
         with ThreadPoolExecutor(self.parallel) as threads:
             other = threads.submit(also)

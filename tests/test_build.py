@@ -22,7 +22,6 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import build_flags  # noqa: E402
 
-HELPERS = ("build_compiler.py", "build_flags.py", "cython_translation.py")
 PACKAGE = Path(tensorlab.__file__).parent
 
 
@@ -157,17 +156,12 @@ def test_an_unknown_capability_is_refused(monkeypatch):
 
 def small_checkout(folder, *modules):
     """Write what setup.py needs, and modules with one line each."""
-    (folder / "tools").mkdir()
+    shutil.copytree(ROOT / "tools", folder / "tools")
     (folder / "tools/homepage.py").write_text("def readme():\n    return 'x'\n")
     (folder / "pyproject.toml").write_text(
         '[project]\nname = "x"\nversion = "1"\ndynamic = ["readme"]\n'
     )
-    copied = (
-        *(f"tools/{name}" for name in HELPERS),
-        "tensorlab/_compiled.c",
-        "tensorlab/_core/loops/scalar.py",
-    )
-    for name in ("setup.py", *copied):
+    for name in ("setup.py", "tensorlab/_compiled.c", "tensorlab/_core/loops/scalar.py"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     for module in modules:

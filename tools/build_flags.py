@@ -1,6 +1,6 @@
-"""How tensorlab's modules are compiled: Cython's directives, the C compiler's flags, and which module gets which.
+"""How tensorlab's modules are compiled: directives of Cython, flags, and which module gets which.
 
-setup.py and its tests read them here.
+setup.py and its tests read them here; tools/build_compiler.py asks which the C compiler knows.
 """
 
 LIBRARY = "tensorlab._compiled"
@@ -22,14 +22,14 @@ DEBUG_DIRECTIVES = {
 
 # GCC vectorises float loops with the first two; nan, inf and -0 keep their meaning, unlike under
 # -ffast-math.  Without contraction eager kernels and generated code agree to the last bit.
-# Generated code gives hundreds of warnings to whoever installs tensorlab (x != x is how NaN is
-# found); `make debug` shows the others.
-# Products of complex numbers are four products of real ones, as in PyTorch; C's own rules find infinities in
-# what has come out as nan, one number after the other.
+# Cython's C gives hundreds of warnings (it finds a NaN by x != x), which say nothing to whoever
+# installs tensorlab; `make debug` shows the others.
+# Products of complex numbers are four products of real ones, as in PyTorch; C's own rules look
+# for infinities in what has come out as nan, one number after the other.
 # Calls into libpython otherwise go through a stub each: without those a small call takes 6 % less.
+# GCC's second search for what is computed twice (gcse) makes 146 workloads slower rather than
+# faster: without it they take 0.98 of the time, some loops half of it, and gcc 0.93.
 # Each function has a section of its own, so that the linker can sort them (LINK_FLAGS).
-# Without GCC's second search for what is computed twice (gcse), 146 workloads take 0.98 of the time, some loops half
-# of it, and gcc 0.93.
 FLAGS = [
     *["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"],
     *["-fno-plt", "-g0", "-w", "-fcx-fortran-rules", "-fno-gcse"],
@@ -45,8 +45,13 @@ DEBUG_FLAGS = [
 ]
 WIDE_VECTORS = "-mprefer-vector-width=512"
 
-# What is no loop is built with -O1 and those parts of -O2 that calls of ops gain from (small functions inside of
-# their callers, errors apart from what is usual): 37 small calls take what they take with -O2, gcc 0.64 of its time.
+# By name, what Cython writes into every module lies together: an import, which runs that and
+# little else, reads half of the library, and takes 4 MB less.
+LINK_FLAGS = ["-Wl,--sort-section=name"]
+
+# What is no loop is built with -O1 and those parts of -O2 that calls of ops gain from (small
+# functions inside of their callers, errors apart from what is usual).  Calls are as fast as with
+# -O2, and gcc takes two thirds of the time.
 SHORT_CODE = [
     *["-O1", "-finline-small-functions", "-findirect-inlining", "-fpartial-inlining"],
     *["-freorder-blocks-algorithm=stc", "-freorder-functions", "-foptimize-sibling-calls"],
@@ -55,13 +60,11 @@ SHORT_CODE = [
     *["-falign-functions", "-falign-jumps", "-falign-labels", "-falign-loops"],
 ]
 
-# A wheel has three builds of the loops and at most 12 MB: no symbols, no tables for unwinding, what is seldom called
-# as short as can be, loops without what makes code much longer and few of them faster, short loops for old
-# processors.  Functions that came out equal are kept once, where the linker can tell (gold).
+# A wheel has three builds of the loops and may have 12 MB.  So it has no symbols and no tables for
+# unwinding, the shortest code where calls are rare, loops without what lengthens code and seldom
+# pays, and short loops for old processors.  Functions that came out equal are kept once, where the
+# linker can tell (gold).
 WHEEL_FLAGS = ["-fno-asynchronous-unwind-tables", "-fdata-sections"]
-# By name, what Cython writes into every module lies together: an import, which runs that and little else, reads half
-# of the library, 4 MB less.
-LINK_FLAGS = ["-Wl,--sort-section=name"]
 WHEEL_LINK_FLAGS = ["-s", "-fuse-ld=gold", "-Wl,--icf=safe", "-Wl,--gc-sections"]
 WHEEL_CODE = ["-O2"]
 SHORTEST_CODE = ["-Os"]
@@ -130,7 +133,8 @@ HOT_MODULES = (
     "tensorlab.ops.sorting",
     "tensorlab.ops.statistics",
 )
-# Measured for 85 ops on Zen 4: these loops take at least 0.95 of the time that they take without the capability.
+# Measured for 85 ops on Zen 4: these loops take at least 0.95 of the time that they take without
+# the capability.
 NO_FASTER = {
     "avx2": (
         "tensorlab.ops.indexing.embedding",

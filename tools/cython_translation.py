@@ -1,8 +1,9 @@
 """Cython's translation of one module to C, where another process can import it.
 
-setup.py is no module that could be imported while pip runs it, so it can't hold what its helper processes call.
-Those processes are forked by threads, so each thread asks for one before it starts the C compiler: a process that is
-forked meanwhile would hold the compiler's pipes open.
+setup.py is no module that could be imported while pip runs it, so it can't hold what its helper
+processes call.  Threads fork those processes, so each thread asks for one before it starts the C
+compiler: a process that is forked while another thread starts it keeps its pipe open, and that
+thread would wait for ever.
 """
 
 import gc
@@ -19,7 +20,7 @@ def translate(extension, folder, directives, shared):
     """
     from Cython.Build import cythonize
 
-    # Cython makes trees of small objects: looking for garbage less often takes a quarter off its time.
+    # Cython makes trees of small objects: looking for garbage less often saves a quarter of the time.
     gc.set_threshold(100_000, 50, 100)
     (made,) = cythonize(
         [extension],
@@ -33,7 +34,7 @@ def translate(extension, folder, directives, shared):
 
 
 def write_shared(folder, name):
-    """Write the module with what Cython would else write into each of the others; returns its C file."""
+    """Write what Cython would else write into every module, as one module; returns its C file."""
     source = Path(folder, "_cyutility.c")
     if not source.exists():
         source.parent.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,8 @@ import tempfile
 from importlib.machinery import ExtensionFileLoader
 from pathlib import Path
 
-# What tools/build_flags.py gives the compiler for the package itself, after what Python's own builds ask for.
+# What tools/build_flags.py gives the compiler for the package itself, after what Python's own
+# builds ask for.
 FLAGS = ("-fwrapv", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")
 CAPABILITIES = {
     "baseline": (),

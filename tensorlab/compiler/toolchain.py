@@ -40,7 +40,8 @@ FLAGS = [
     *["-ffp-contract=off", "-fwrapv", "-g0", "-w"],
 ]
 WIDE_VECTORS = "-mprefer-vector-width=512"
-# For a copy of tensorlab that chooses among builds when it is imported: CAPABILITIES of tools/build_flags.py.
+# For a copy of tensorlab that chooses among builds when it is imported: CAPABILITIES of
+# tools/build_flags.py.
 CAPABILITY_FLAGS = {
     "baseline": [],
     "avx2": ["-mavx2", "-mfma", "-mf16c", "-mbmi", "-mbmi2"],

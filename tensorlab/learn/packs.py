@@ -40,7 +40,7 @@ def pack_folders():
 
 @cache
 def installed_folders(path):
-    """Return the folders of the packs that are installed on `path`, which takes milliseconds to find out."""
+    """Return the folders of the packs installed on `path`; finding them takes milliseconds."""
     entries = importlib.metadata.entry_points(group=GROUP)
     return [*filter(None, (package_folder(entry.module) for entry in entries))]
 

@@ -1,4 +1,4 @@
-"""The compiled loops of chapter 9: their results, what is said of their C, and the flags they share with the build."""
+"""The compiled loops of chapter 9: results, what is said of their C, and the build's flags."""
 
 import importlib.util
 import inspect
