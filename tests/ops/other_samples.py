@@ -113,6 +113,12 @@ VIEWS = [
     Sample("as_strided_", lambda T, x: (x * 1).as_strided_((2, 3), (1, 2)), normal(3, 4)),
     Sample("view dtype", lambda T, x: x.view(T.int64), normal(3, 4), derivatives=0),
     Sample("as_subclass", lambda T, x: x.as_subclass(T.Tensor), normal(3, 4)),
+    # tests/ops/test_complex.py
+    Sample(
+        "conj_physical_",
+        lambda T, x: T.view_as_real((x * (1 + 2j)).conj_physical_()),
+        normal(3, 4),
+    ),
 ]
 
 # tests/ops/test_copying.py, test_creation.py, test_lazy_clone.py

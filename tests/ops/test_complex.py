@@ -401,3 +401,15 @@ def test_powers_keep_the_digits_that_a_logarithm_and_an_exponential_leave(unusua
     assert error.max() < 4 * np.finfo(dtype).eps
     theirs = torch.pow(torch.from_numpy(x[100:101]), torch.from_numpy(y[100:101])).numpy()
     np.testing.assert_allclose(found[100:101], theirs, rtol=100 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("library", ["tensorlab", "torch"])
+def test_conjugated_in_place_it_is_written_and_differentiated(library):
+    T = torch if library == "torch" else tensorlab
+    x = T.tensor([1 + 2j, -3j], requires_grad=True)
+    y = x * 2
+    assert y.conj_physical_() is y
+    assert y.tolist() == [2 - 4j, 6j]
+    assert y._version == 1
+    y.backward(T.tensor([1 + 1j, 2j]))
+    assert x.grad.tolist() == [2 - 2j, -4j]

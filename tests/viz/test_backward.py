@@ -1,5 +1,6 @@
 """Backward passes as strips of pictures: what they say, and that it is what the engine did."""
 
+import gc
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -114,6 +115,7 @@ def test_watching_changes_no_gradient_and_leaves_no_hook_and_no_tensor():
     names["d"].backward(T.ones(2) * 5)
     assert str(film) == before
     del names, plain
+    gc.collect()  # what others left would go meanwhile
     alive = T.live_tensors()
     film._repr_html_()
     assert T.live_tensors() == alive
