@@ -2,7 +2,10 @@
 
 from itertools import islice
 
-from .dataset import IterableDataset
+from ..._core.interop.exchange import tensor
+from ..._tensor import Tensor
+from .collate import default_collate, stacks_tensors
+from .dataset import IterableDataset, Subset, TensorDataset
 from .sampler import begun
 
 __all__ = ["EndOfStream", "Fetcher", "stray"]
@@ -31,10 +34,12 @@ class Fetcher:
             self.take = self.from_stream if makes_batches else self.one_from_stream
         else:
             self.take = self.at_indices if makes_batches else dataset.__getitem__
+        self.has_rows = makes_batches and collate is default_collate and stacks_tensors()
 
     def __call__(self, index):
         """Return the batch of a list of indices, the sample of an index, or what a stream has next."""
-        return self.collate(self.take(index))
+        rows = rows_at(self.dataset, index) if self.has_rows else None
+        return self.collate(self.take(index)) if rows is None else rows
 
     def at_indices(self, indices):
         if callable(getattr(self.dataset, "__getitems__", None)):
@@ -52,6 +57,25 @@ class Fetcher:
         for sample in self.samples:
             return sample
         raise EndOfStream
+
+
+def rows_at(dataset, indices):
+    """Return what the samples of a TensorDataset, or a Subset of one, would be stacked to, by one copy for each tensor.
+
+    None for all that is not as plain as that, and for indices that are not all there.
+    """
+    if type(indices) is not list or set(map(type, indices)) != {int} or min(indices) < 0:
+        return None
+    if type(dataset) is Subset and max(indices) < len(dataset):
+        return rows_at(dataset.dataset, [dataset.indices[i] for i in indices])
+    if type(dataset) is not TensorDataset:
+        return None
+    for x in dataset.tensors:
+        is_plain = type(x) is Tensor and x.is_contiguous() and not x.requires_grad
+        if not is_plain or max(indices) >= len(x):
+            return None
+    rows = tensor(indices)
+    return [x.index_select(0, rows) for x in dataset.tensors]
 
 
 def stray(error):

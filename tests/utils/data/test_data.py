@@ -313,6 +313,36 @@ def test_a_tensor_dataset_pairs_entries():
         data.TensorDataset(tensorlab.ones(3), tensorlab.ones(2))
 
 
+def loaded(dataset, indices, **options):
+    """The batch of these indices: dtype, strides and values of each part; or what was raised."""
+    try:
+        (batch,) = data.DataLoader(dataset, batch_sampler=[indices], **options)
+    except Exception as error:
+        return type(error), str(error)
+    return type(batch), [(x.dtype, x.stride(), x.requires_grad, x.tolist()) for x in batch]
+
+
+def test_rows_taken_at_once_are_the_stacked_samples():
+    rng = np.random.default_rng(0)
+    table = tensorlab.tensor(rng.standard_normal((30, 2, 3, 4)).astype("float32"))
+    tensors = [table, table > 0, table.long()[:, 0, 0, 0], table.transpose(1, 3), table[:, :0]]
+    tensors += [table.double().requires_grad_(), table.to(memory_format=tensorlab.channels_last)]
+    for count in range(40):
+        chosen = rng.choice(len(tensors), 2)
+        pairs = data.TensorDataset(*[tensors[i] for i in chosen])
+        dataset = data.Subset(pairs, rng.permutation(30)[:25].tolist()) if count % 2 else pairs
+        indices = rng.integers(-3 if count % 5 == 0 else 0, 27, 1 + count % 7).tolist()
+        by_samples = loaded(dataset, indices, collate_fn=lambda batch: data.default_collate(batch))
+        assert loaded(dataset, indices) == by_samples, (chosen, indices)
+
+
+@pytest.mark.parametrize("indices", [[1, 30], [-31], [], [True], [1, 2.0], range(2)], ids=str)
+def test_rows_that_are_not_there_are_refused_as_samples_are(indices):
+    pairs = data.TensorDataset(tensorlab.arange(30))
+    by_samples = loaded(pairs, indices, collate_fn=lambda batch: data.default_collate(batch))
+    assert loaded(pairs, indices) == by_samples
+
+
 def test_a_subset_counts_in_its_own_order():
     subset = data.Subset(range(10, 20), [5, 0])
     assert (list(subset), len(subset)) == ([15, 10], 2)
