@@ -81,7 +81,9 @@ TL_FUSED static TL_ALWAYS_INLINE void multiply_vectors(TL_REAL *out, ptrdiff_t o
                                              const TL_REAL *const *left_rows, const ptrdiff_t *at,
                                              const TL_REAL *right, ptrdiff_t right_stride, ptrdiff_t n,
                                              TL_REAL alpha, TL_REAL keep, const int rows, const int vectors) {
-    vector sum[TL_TILE_ROWS][TL_TILE_VECTORS] = {0}, line[TL_TILE_VECTORS];
+    vector sum[TL_TILE_ROWS][TL_TILE_VECTORS], line[TL_TILE_VECTORS];
+    for (int r = 0; r < rows; r++) /* not `= {0}`: that may be a call which fills memory */
+        for (int v = 0; v < vectors; v++) sum[r][v] = (vector){0};
     for (ptrdiff_t k = 0; k < n; k++) {
         for (int v = 0; v < vectors; v++)
             line[v] = *(const vector *)(right + k * right_stride + v * LANES);
