@@ -780,3 +780,19 @@ def test_gradients_lie_in_memory_as_those_of_pytorch(name):
 
     for orders in itertools.product(ORDERS, ORDERS, ORDERS[:2]):
         assert strides(tensorlab, *orders) == strides(torch, *orders), orders
+
+
+@pytest.mark.parametrize("n", [1, 255, 256, 257, 512, 700, 4096, 4097])
+def test_a_number_is_a_row_of_that_number(n):
+    rng = np.random.default_rng(n)
+    for dtype in (tensorlab.float32, tensorlab.float64, tensorlab.complex64):
+        x = tensorlab.tensor(rng.standard_normal(n) * 3, dtype=dtype)
+        row = tensorlab.full_like(x, 1.75)
+        for name in ("add", "sub", "mul", "div", "eq"):
+            run = getattr(operator, {"div": "truediv"}.get(name, name))
+            assert run(x, 1.75).equal(run(x, row)), (name, dtype)
+            if (
+                name != "div"
+            ):  # a number is divided by multiplying with the reciprocal, as in PyTorch
+                assert run(1.75, x).equal(run(row, x)), (name, dtype)
+        assert x.clone().mul_(1.75).equal(x * row)

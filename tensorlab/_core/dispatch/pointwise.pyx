@@ -37,7 +37,7 @@ from tensorlab._core.state.devices import note_fallback
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType, uncalled
 
 cdef enum:
-    SHORT_ROW = 256             # elements up to which the short cut spreads a number to a row
+    SHORT_ROW = 256             # elements of the row to which the short cut spreads a number
 
 
 cdef int resolve(Op op, int promoted, int* compute, int* result) except -1:
@@ -181,7 +181,6 @@ cdef TensorBase short_binary(Op op, object a, object b, TensorBase out):
 
     The operands are small, contiguous and of equal shape and type; or one is a number, which is spread to a row of its own.
     """
-    cdef char[SHORT_ROW * MAX_ITEMSIZE] row
     cdef TensorBase x, y = None
     cdef object number = None
     cdef void* loop
@@ -203,7 +202,7 @@ cdef TensorBase short_binary(Op op, object a, object b, TensorBase out):
         if (x.dtype_ != y.dtype_ or not y.is_contiguous_ or x.ndim_ != y.ndim_ or not same_numbers(x.ndim_, x.sizes, y.sizes)
                 or y.storage_.device != ON_CPU):
             return None
-    elif x.numel_ > SHORT_ROW or not is_in(x.dtype_, INEXACT) or not (PyFloat_Check(number) or PyLong_Check(number)):
+    elif not is_in(x.dtype_, INEXACT) or not (PyFloat_Check(number) or PyLong_Check(number)):
         return None
     elif out is None and (x.numel_ == 0 or not is_canonical(x.ndim_, x.sizes, x.strides)):
         return None                     # the result takes over x's order of dimensions, even of those of size 1 or 0
@@ -211,11 +210,23 @@ cdef TensorBase short_binary(Op op, object a, object b, TensorBase out):
         out = short_result(op, x)
     if y is not None:
         (<binary_loop>loop)(out.data_, x.data_, y.data_, x.numel_)
-        return out
-    write_number(number, x.dtype_, row)
-    broadcast_value(row, row, item_size[x.dtype_], x.numel_)
-    if isinstance(a, TensorBase):
-        (<binary_loop>loop)(out.data_, x.data_, row, x.numel_)
     else:
-        (<binary_loop>loop)(out.data_, row, x.data_, x.numel_)
+        with_number(<binary_loop>loop, out, x, number, isinstance(a, TensorBase))
     return out
+
+
+cdef int with_number(binary_loop loop, TensorBase out, TensorBase x, object number, bint comes_second) except -1:
+    """Run a loop over contiguous operands, x and a number."""
+    cdef char[SHORT_ROW * MAX_ITEMSIZE] row
+    cdef int size = item_size[x.dtype_], out_size = item_size[out.dtype_]
+    cdef ssize start = 0, n = min(x.numel_, <ssize>SHORT_ROW)
+    write_number(number, x.dtype_, row)
+    broadcast_value(row, row, size, n)
+    while start < x.numel_:
+        n = min(x.numel_ - start, <ssize>SHORT_ROW)
+        if comes_second:
+            loop(out.data_ + start * out_size, x.data_ + start * size, row, n)
+        else:
+            loop(out.data_ + start * out_size, row, x.data_ + start * size, n)
+        start += SHORT_ROW
+    return 0

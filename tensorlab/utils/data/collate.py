@@ -131,14 +131,6 @@ default_collate_fn_map: dict = {
 }
 
 
-AT_FIRST = dict(default_collate_fn_map)
-
-
-def stacks_tensors():
-    """Is the table what it was, so that a tuple of tensors becomes a list of stacks?"""
-    return default_collate_fn_map == AT_FIRST
-
-
 def default_convert(data):
     """Make tensors of the arrays in one sample; what is no array stays as it is.
 

@@ -2,10 +2,8 @@
 
 from itertools import islice
 
-from ..._core.interop.exchange import tensor
-from ..._tensor import Tensor
-from .collate import default_collate, stacks_tensors
-from .dataset import IterableDataset, Subset, TensorDataset
+from .dataset import IterableDataset
+from .rows import are_rows, rows_at
 from .sampler import begun
 
 __all__ = ["EndOfStream", "Fetcher", "stray"]
@@ -34,7 +32,7 @@ class Fetcher:
             self.take = self.from_stream if makes_batches else self.one_from_stream
         else:
             self.take = self.at_indices if makes_batches else dataset.__getitem__
-        self.has_rows = makes_batches and collate is default_collate and stacks_tensors()
+        self.has_rows = makes_batches and are_rows(collate)
 
     def __call__(self, index):
         """Return the batch of a list of indices, the sample of an index, or what a stream has next."""
@@ -57,25 +55,6 @@ class Fetcher:
         for sample in self.samples:
             return sample
         raise EndOfStream
-
-
-def rows_at(dataset, indices):
-    """Return what the samples of a TensorDataset, or a Subset of one, would be stacked to, by one copy for each tensor.
-
-    None for all that is not as plain as that, and for indices that are not all there.
-    """
-    if type(indices) is not list or set(map(type, indices)) != {int} or min(indices) < 0:
-        return None
-    if type(dataset) is Subset and max(indices) < len(dataset):
-        return rows_at(dataset.dataset, [dataset.indices[i] for i in indices])
-    if type(dataset) is not TensorDataset:
-        return None
-    for x in dataset.tensors:
-        is_plain = type(x) is Tensor and x.is_contiguous() and not x.requires_grad
-        if not is_plain or max(indices) >= len(x):
-            return None
-    rows = tensor(indices)
-    return [x.index_select(0, rows) for x in dataset.tensors]
 
 
 def stray(error):
