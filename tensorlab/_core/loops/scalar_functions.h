@@ -85,7 +85,7 @@ T logit#(T x, T eps) {
 /* max + log(1 + base**-|x - y|) / log(base); equal infinities have no difference. */
 T logaddexp#(T x, T y, T log_base) {
     T larger = (x > y) | (x != x) ? x : y;
-    T rest = tl_log1p@(tl_exp@(-fabs@(x - y) * log_base));
+    T rest = tl_softplus@(-fabs@(x - y) * log_base);    /* of a number up to 0: log(1 + exp(that)) */
     return (x == y) & (fabs@(x) == INFINITY) ? larger : larger + rest / log_base;
 }
 
@@ -140,7 +140,7 @@ T pow_real#(T x, T y) {
     T half = y * (T)0.5;
     int is_whole = rint(y) == y /* true for inf */, is_odd = is_whole & (rint(half) != half);
     power = (x >= 0) | is_whole | (size == INFINITY) ? power : NAN;
-    power = is_odd & (signbit(x) != 0) ? -power : power;
+    power = is_odd ? copysign(power, (double)x) : power;
     return (T)((y == 0) | (x == 1) | ((x == -1) & (fabs(y) == INFINITY)) ? 1.0 : power);
 }
 
