@@ -43,17 +43,31 @@ cdef void copy_words(word* out, const word* x, ssize out_stride, ssize x_stride,
     for i in range(n):
         out[i * out_stride] = x[i * x_stride]
 
+cdef void reverse_words(word* out, const word* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = x[-i]
+
+ctypedef void (*reverse_loop)(void* out, const void* x, ssize n) noexcept nogil
 cdef row_loop[MAX_ITEMSIZE + 1] copy_loops          # by the size of an element
-copy_loops[1] = <row_loop>copy_words[uint8_t]
-copy_loops[2] = <row_loop>copy_words[uint16_t]
-copy_loops[4] = <row_loop>copy_words[int32_t]
-copy_loops[8] = <row_loop>copy_words[int64_t]
-copy_loops[16] = <row_loop>copy_words[two_words]
+cdef reverse_loop[MAX_ITEMSIZE + 1] reverse_loops
+
+cdef void set_loops(const word* as_this) noexcept:
+    copy_loops[sizeof(word)] = <row_loop>copy_words[word]
+    reverse_loops[sizeof(word)] = <reverse_loop>reverse_words[word]
+
+set_loops[uint8_t](NULL)
+set_loops[uint16_t](NULL)
+set_loops[int32_t](NULL)
+set_loops[int64_t](NULL)
+set_loops[two_words](NULL)
 
 cdef void copy_elements(void* out, ssize out_stride, const void* x, ssize x_stride, int size, ssize n) noexcept nogil:
     """Move elements of `size` bytes as they are."""
     if out_stride == 1 and x_stride == 1:
         memcpy(out, x, n * size)
+    elif out_stride == 1 and x_stride == -1:
+        reverse_loops[size](out, x, n)
     else:
         copy_loops[size](out, x, out_stride, x_stride, n)
 

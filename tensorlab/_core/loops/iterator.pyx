@@ -36,7 +36,8 @@ cdef enum:
     BUFFER = 8192               # bytes of a buffer: a tile of one row is as long as its widest elements allow
     TILE_ROWS = 16              # rows of a tile when some operand is transposed: 16 floats are a cache line
     BLOCK = 256                 # rows and columns of a block of such tiles
-    SHORT_ROW = 64              # shorter rows are put together to tiles
+    SHORT_ROW = 64              # shorter rows are put together to tiles,
+    SHORT_COPY = 2              # where there is more to do than to copy them
 
 
 # ---------------------------------------------------------------- setting up
@@ -288,7 +289,8 @@ cdef void run_rows(TensorIterator* iter, void* loop, Plane* plane, char** base, 
 cdef void run_plane(TensorIterator* iter, void* loop, Plane* plane, char** base, ssize rows, ssize columns) noexcept nogil:
     """The two innermost dimensions: long contiguous rows as they are, anything else in tiles."""
     cdef ssize i = 0, j, tile_rows = 1, tile_columns = plane.columns
-    cdef bint is_contiguous = columns >= SHORT_ROW and not iter.one_by_one, is_transposed = False, together = columns < SHORT_ROW
+    cdef bint is_contiguous = not iter.one_by_one and columns >= (SHORT_COPY if plane.is_copy else SHORT_ROW)
+    cdef bint is_transposed = False, together = columns < SHORT_ROW
     cdef int k
     for k in range(iter.operands):
         if plane.strides[k] != 1 and (plane.strides[k] != 0 or k == 0):
