@@ -173,10 +173,12 @@ def _batch_of(x):
 
 def _batch(query, key, value):
     """The common batch; raises unless the matrices fit, too."""
-    try:
-        batch = tuple(broadcast_shapes(_batch_of(query), _batch_of(key), _batch_of(value)))
-    except RuntimeError:
-        batch = None
+    batch, others = _batch_of(query), (_batch_of(key), _batch_of(value))
+    if others != (batch, batch):
+        try:
+            batch = tuple(broadcast_shapes(batch, *others))
+        except RuntimeError:
+            batch = None
     if batch is None or query.size(-1) != key.size(-1) or key.size(-2) != value.size(-2):
         raise ShapeError(
             f"{NAME}: query has shape {tuple(query.shape)}, key {tuple(key.shape)} and value {tuple(value.shape)}; "
