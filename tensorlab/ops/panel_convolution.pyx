@@ -33,7 +33,7 @@ from tensorlab._core.loops.parallel cimport grain_of, parallel_for, thread_count
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.im2col cimport (
     BY_INPUT, BY_WEIGHT, Geometry, Wide, column_size, copy_planes, is_copy_small, list_places,
-    list_weights, measure, mirror, plane_size, start_sums
+    list_weights, measure, mirror, plane_size
 )
 
 cdef extern from "register_tile.h" nogil:
@@ -44,10 +44,10 @@ cdef extern from "register_tile.h" nogil:
         tl_columns_64
     void tl_multiply_tile_32(float* out, ssize out_stride, ssize rows, ssize columns, const float* left,
                              ssize left_row, ssize left_step, const float* right, ssize right_stride, ssize n,
-                             float alpha, float keep)
+                             float alpha, float keep, const float* start)
     void tl_multiply_tile_64(double* out, ssize out_stride, ssize rows, ssize columns, const double* left,
                              ssize left_row, ssize left_step, const double* right, ssize right_stride, ssize n,
-                             double alpha, double keep)
+                             double alpha, double keep, const double* start)
 
 cdef enum:
     STEP = 256                  # most lines of a panel that are packed at a time,
@@ -79,6 +79,7 @@ cdef struct Plan:               # of the products, one for each image and group
     Run* runs
     char* source                # images,
     char* left                  # the left matrix, packed; BY_WEIGHT: the gradient of the output as it is,
+    char* start                 # what the sums of each row begin with, in the order of its panels,
     char* out                   # and the results
     bint failed                 # for want of memory
 
@@ -117,7 +118,7 @@ cdef bint prepare(Plan* plan, Geometry* geometry, int dtype, int mode) noexcept 
     """Fill in all but tensors; False if there is no memory."""
     cdef ssize width = panel_columns(dtype), weights, places, steps
     cdef ssize* column_at
-    plan.geometry, plan.mode, plan.dtype, plan.failed = geometry[0], mode, dtype, False
+    plan.geometry, plan.mode, plan.dtype, plan.failed, plan.start = geometry[0], mode, dtype, False, NULL
     if mode == BY_INPUT:
         mirror(&plan.geometry)
     measure(&plan.wide, &plan.geometry)
@@ -243,45 +244,50 @@ cdef void pack_gradient(Scratch* scratch, const real* grad, Plan* plan, ssize fi
                   min(<ssize>TL_TILE_ROWS, plan.rows - row), plan.inner)
 
 
-cdef void add_product(real* out, const real* left, const real* source, real* right, Plan* plan, ssize first,
-                      ssize last) noexcept nogil:
-    """out += left @ right, for blocks of rows from `first` to `last`."""
+cdef void multiply(real* out, const real* left, const real* source, real* right, Plan* plan, ssize first, ssize last,
+                   const real* start) noexcept nogil:
+    """out = left @ right + start, for blocks of rows from `first` to `last`; without `start`, added to what is there."""
     cdef ssize width = tl_columns_32 if real is float else tl_columns_64
     cdef ssize panel = 0, last_panel, k, n, block, at, rows, columns
+    cdef real keep
     cdef real* to
     cdef const real* rows_panel
+    cdef const real* rows_start = NULL
     cdef const real* columns_panel
     while panel < plan.panels:
         last_panel = min(panel + plan.chunk, plan.panels)
         k = 0
         while k < plan.inner:
-            n = min(plan.step, plan.inner - k)
+            n, keep = min(plan.step, plan.inner - k), start == NULL or k > 0
             for at in range(panel, last_panel):
                 pack_right(right + (at - panel) * plan.step * width, source, plan, at, k, n)
             for block in range(first, last):
                 rows = min(<ssize>TL_TILE_ROWS, plan.rows - block * TL_TILE_ROWS)
                 rows_panel = left + (block * plan.inner + k) * TL_TILE_ROWS
+                if start != NULL:
+                    rows_start = start + block * TL_TILE_ROWS
                 for at in range(panel, last_panel):
                     columns = min(width, plan.columns - at * width)
                     columns_panel = right + (at - panel) * plan.step * width
                     to = out + block * TL_TILE_ROWS * plan.columns + at * width
                     if real is float:
                         tl_multiply_tile_32(to, plan.columns, rows, columns, rows_panel, 1, TL_TILE_ROWS, columns_panel,
-                                            width, n, 1, 1)
+                                            width, n, 1, keep, rows_start)
                     else:
                         tl_multiply_tile_64(to, plan.columns, rows, columns, rows_panel, 1, TL_TILE_ROWS, columns_panel,
-                                            width, n, 1, 1)
+                                            width, n, 1, keep, rows_start)
             k += n
         panel = last_panel
 
 
 # ---------------------------------------------------------------- all images
-cdef void run_parts(real* source, real* left, real* out, Plan* plan, ssize begin, ssize end) noexcept nogil:
+cdef void run_parts(real* source, real* left, real* out, const real* start, Plan* plan, ssize begin,
+                    ssize end) noexcept nogil:
     """Parts `begin` to `end`, each some images and some blocks of rows."""
     cdef Scratch scratch
     cdef Geometry* geometry = &plan.geometry
     cdef ssize source_size = geometry.in_channels * plane_size(geometry.sizes), out_size = plan.rows * plan.columns
-    cdef ssize left_size = plan.blocks * TL_TILE_ROWS * plan.inner, part, i, image, first, last, row, group
+    cdef ssize rows = plan.blocks * TL_TILE_ROWS, part, i, image, first, last, group
     if take_scratch(&scratch, plan):
         for part in range(begin, end):
             i, image = part % plan.block_parts, part // plan.block_parts
@@ -290,14 +296,12 @@ cdef void run_parts(real* source, real* left, real* out, Plan* plan, ssize begin
                 copy_source(&scratch, source + i * source_size, plan)
                 if plan.mode == BY_WEIGHT:
                     pack_gradient(&scratch, left + i * plan.rows * plan.inner, plan, first, last)
-                    add_product(out + (image * geometry.groups + i % geometry.groups) * out_size, <real*>scratch.left,
-                                <real*>scratch.turned, <real*>scratch.right, plan, first, last)
+                    multiply(out + (image * geometry.groups + i % geometry.groups) * out_size, <real*>scratch.left,
+                             <real*>scratch.turned, <real*>scratch.right, plan, first, last, <const real*>NULL)
                 else:
-                    row, group = first * TL_TILE_ROWS, i % geometry.groups * plan.rows
-                    start_sums(out + i * out_size + row * plan.columns, geometry, group + row,
-                               group + min(last * TL_TILE_ROWS, plan.rows), plan.columns)
-                    add_product(out + i * out_size, left + i % geometry.groups * left_size, <real*>scratch.planes,
-                                <real*>scratch.right, plan, first, last)
+                    group = i % geometry.groups
+                    multiply(out + i * out_size, left + group * rows * plan.inner, <real*>scratch.planes,
+                             <real*>scratch.right, plan, first, last, start + group * rows)
     else:
         plan.failed = True
     free_scratch(&scratch)
@@ -306,9 +310,9 @@ cdef void run_parts(real* source, real* left, real* out, Plan* plan, ssize begin
 cdef void run_range(void* context, ssize begin, ssize end) noexcept nogil:
     cdef Plan* plan = <Plan*>context
     if plan.dtype == FLOAT32:
-        run_parts(<float*>plan.source, <float*>plan.left, <float*>plan.out, plan, begin, end)
+        run_parts(<float*>plan.source, <float*>plan.left, <float*>plan.out, <float*>plan.start, plan, begin, end)
     else:
-        run_parts(<double*>plan.source, <double*>plan.left, <double*>plan.out, plan, begin, end)
+        run_parts(<double*>plan.source, <double*>plan.left, <double*>plan.out, <double*>plan.start, plan, begin, end)
 
 
 cdef void add_sums(real* weight, const real* sums, Plan* plan) noexcept nogil:
@@ -322,10 +326,19 @@ cdef void add_sums(real* weight, const real* sums, Plan* plan) noexcept nogil:
             sums += plan.columns
 
 
+cdef void pack_bias(real* start, Plan* plan) noexcept nogil:
+    """Zeros where there is none, and where a last panel of rows has none."""
+    cdef ssize group, row
+    if plan.geometry.bias != NULL:
+        for group in range(plan.geometry.groups):
+            for row in range(plan.rows):
+                start[group * plan.blocks * TL_TILE_ROWS + row] = (<real*>plan.geometry.bias)[group * plan.rows + row]
+
+
 cdef bint run_plan(real* x, real* weight, real* out, Plan* plan) noexcept nogil:
     """False if there was no memory."""
     cdef ssize work = plan.rows * plan.inner * plan.columns
-    cdef ssize threads = thread_count(plan.images * work, GRAIN)
+    cdef ssize threads = thread_count(plan.images * work, GRAIN), rows
     cdef void* sums = NULL
     plan.source, plan.left, plan.out = <char*>x, <char*>out, <char*>out
     plan.block_parts = min((threads + plan.images - 1) // plan.images, plan.blocks)
@@ -342,10 +355,13 @@ cdef bint run_plan(real* x, real* weight, real* out, Plan* plan) noexcept nogil:
         return not plan.failed
     if plan.mode == BY_INPUT:
         plan.source, plan.out = <char*>out, <char*>x
-    plan.left = <char*>calloc(plan.geometry.groups * plan.blocks * TL_TILE_ROWS * plan.inner, sizeof(real))
+    rows = plan.geometry.groups * plan.blocks * TL_TILE_ROWS
+    plan.left = <char*>calloc(rows * (plan.inner + 1), sizeof(real))
     if plan.left == NULL:
         return False
+    plan.start = plan.left + rows * plan.inner * sizeof(real)
     pack_weights(<real*>plan.left, weight, plan)
+    pack_bias(<real*>plan.start, plan)
     parallel_for(run_range, plan, plan.image_parts * plan.block_parts, grain_of(GRAIN, work // plan.block_parts))
     free(plan.left)
     return not plan.failed

@@ -51,7 +51,7 @@ cdef extern from "register_tile.h" nogil:
     void tl_multiply_tile_32(float* out, ssize out_stride, ssize rows, ssize columns,
                              const float* left, ssize left_row, ssize left_step,
                              const float* right, ssize right_stride, ssize n,
-                             float alpha, float keep)
+                             float alpha, float keep, const float* start)
 
 cdef extern from "winograd.h" nogil:
     float tl_largest(const float* x, ssize n)
@@ -201,7 +201,7 @@ cdef void multiply(Plan* plan, Strip* strip, const float* kernels, ssize first,
                         products, strip.width, TL_TILE_ROWS, end - begin,
                         rows + at * TL_TILE_ROWS, 1, TL_TILE_ROWS,
                         patches + at * strip.width, strip.width,
-                        min(<ssize>STEP, channels - at), 1, at > 0)
+                        min(<ssize>STEP, channels - at), 1, at > 0, NULL)
                     at += STEP
                 products += TL_TILE_ROWS * strip.width
 

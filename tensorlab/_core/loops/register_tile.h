@@ -75,12 +75,14 @@ enum { TL_TILE_VECTORS = 3, tl_columns_32 = TL_TILE_VECTORS * tl_lanes_32, tl_co
 
 /* As many rows and vectors as are asked for: constants wherever this is called, so that the loops
    over them vanish. Numbers of the left matrix are a step from each other, or, if there is a list
-   `at`, where that says for each k. What lies in `out` is not read if `keep` is 0. */
+   `at`, where that says for each k. What lies in `out` is not read if `keep` is 0: then each row has
+   a number of its own to be added, if there is a list `start`. */
 TL_FUSED static TL_ALWAYS_INLINE void multiply_vectors(TL_REAL *out, ptrdiff_t out_stride, const TL_REAL *left,
                                              ptrdiff_t left_row, ptrdiff_t left_step,
                                              const TL_REAL *const *left_rows, const ptrdiff_t *at,
                                              const TL_REAL *right, ptrdiff_t right_stride, ptrdiff_t n,
-                                             TL_REAL alpha, TL_REAL keep, const int rows, const int vectors) {
+                                             TL_REAL alpha, TL_REAL keep, const TL_REAL *start,
+                                             const int rows, const int vectors) {
     vector sum[TL_TILE_ROWS][TL_TILE_VECTORS], line[TL_TILE_VECTORS];
     for (int r = 0; r < rows; r++) /* not `= {0}`: that may be a call which fills memory */
         for (int v = 0; v < vectors; v++) sum[r][v] = (vector){0};
@@ -95,7 +97,10 @@ TL_FUSED static TL_ALWAYS_INLINE void multiply_vectors(TL_REAL *out, ptrdiff_t o
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++) {
             vector *to = (vector *)(out + r * out_stride + v * LANES);
-            *to = keep == 0 ? alpha * sum[r][v] : keep * *to + alpha * sum[r][v];
+            sum[r][v] *= alpha;
+            if (keep != 0) sum[r][v] += keep * *to;
+            else if (start) sum[r][v] += start[r];
+            *to = sum[r][v];
         }
 }
 
@@ -109,11 +114,12 @@ static inline void copy_part(TL_REAL *to, ptrdiff_t to_stride, const TL_REAL *fr
     }
 }
 
-/* A tile, or the part of one that lies within the result; each element's sum is the same then. */
+/* A tile, or the part of one that lies within the result; each element's sum is the same then. A list
+   `start` has numbers for all rows of a tile. */
 TL_FUSED static void multiply_tile(TL_REAL *out, ptrdiff_t out_stride, ptrdiff_t rows, ptrdiff_t columns,
                                    const TL_REAL *left, ptrdiff_t left_row, ptrdiff_t left_step,
                                    const TL_REAL *right, ptrdiff_t right_stride, ptrdiff_t n,
-                                   TL_REAL alpha, TL_REAL keep) {
+                                   TL_REAL alpha, TL_REAL keep, const TL_REAL *start) {
     const int is_half = rows <= TL_TILE_ROWS / 2;
     const ptrdiff_t height = is_half ? TL_TILE_ROWS / 2 : TL_TILE_ROWS, vectors = (columns + LANES - 1) / LANES;
     TL_REAL part[TL_TILE_ROWS * COLUMNS], *to = out;
@@ -123,7 +129,7 @@ TL_FUSED static void multiply_tile(TL_REAL *out, ptrdiff_t out_stride, ptrdiff_t
         if (keep != 0) copy_part(part, COLUMNS, out, out_stride, rows, columns);
     }
 #define TL_MULTIPLY(ROWS, VECTORS)                                                                         \
-    multiply_vectors(to, stride, left, left_row, left_step, NULL, NULL, right, right_stride, n, alpha, keep, ROWS, VECTORS)
+    multiply_vectors(to, stride, left, left_row, left_step, NULL, NULL, right, right_stride, n, alpha, keep, start, ROWS, VECTORS)
     TL_EACH_SIZE(vectors, is_half)
 #undef TL_MULTIPLY
     if (to == part) copy_part(out, out_stride, part, COLUMNS, rows, columns);
@@ -138,7 +144,7 @@ TL_FUSED static void multiply_scattered(TL_REAL *out, ptrdiff_t rows, ptrdiff_t 
 #define TL_MULTIPLY(ROWS, VECTORS)                                                                  \
     for (ptrdiff_t k = 0; k < n; k += step)                                                         \
     multiply_vectors(out, COLUMNS, NULL, 0, 0, left, at + k, right + k * (VECTORS * LANES),         \
-                     VECTORS * LANES, n - k < step ? n - k : step, 1, k > 0, ROWS, VECTORS)
+                     VECTORS * LANES, n - k < step ? n - k : step, 1, k > 0, NULL, ROWS, VECTORS)
     TL_EACH_SIZE(vectors, is_half)
 #undef TL_MULTIPLY
 }

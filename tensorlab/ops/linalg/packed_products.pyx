@@ -42,10 +42,10 @@ cdef extern from "register_tile.h" nogil:
     bint TL_HAS_FAST_TILE
     void tl_multiply_tile_32(float* out, ssize out_stride, ssize rows, ssize columns, const float* left,
                              ssize left_row, ssize left_step, const float* right, ssize right_stride, ssize n,
-                             float alpha, float keep)
+                             float alpha, float keep, const float* start)
     void tl_multiply_tile_64(double* out, ssize out_stride, ssize rows, ssize columns, const double* left,
                              ssize left_row, ssize left_step, const double* right, ssize right_stride, ssize n,
-                             double alpha, double keep)
+                             double alpha, double keep, const double* start)
 
 cdef extern from "transpose.h" nogil:
     void tl_transpose_4(int32_t* out, ssize out_stride, const int32_t* x, ssize x_stride)
@@ -109,10 +109,10 @@ cdef inline void multiply_tile(real* out, ssize out_stride, ssize rows, ssize co
                                real keep) noexcept nogil:
     if real is float:
         tl_multiply_tile_32(out, out_stride, rows, columns, left, left_row, left_step, right, right_stride, n,
-                            alpha, keep)
+                            alpha, keep, NULL)
     else:
         tl_multiply_tile_64(out, out_stride, rows, columns, left, left_row, left_step, right, right_stride, n,
-                            alpha, keep)
+                            alpha, keep, NULL)
 
 
 cdef struct Panel:
