@@ -338,7 +338,8 @@ cdef void pack_bias(real* start, Plan* plan) noexcept nogil:
 cdef bint run_plan(real* x, real* weight, real* out, Plan* plan) noexcept nogil:
     """False if there was no memory."""
     cdef ssize work = plan.rows * plan.inner * plan.columns
-    cdef ssize threads = thread_count(plan.images * work, GRAIN), rows
+    cdef ssize threads = thread_count(plan.images * work, GRAIN)
+    cdef ssize rows = plan.geometry.groups * plan.blocks * TL_TILE_ROWS
     cdef void* sums = NULL
     plan.source, plan.left, plan.out = <char*>x, <char*>out, <char*>out
     plan.block_parts = min((threads + plan.images - 1) // plan.images, plan.blocks)
@@ -355,7 +356,6 @@ cdef bint run_plan(real* x, real* weight, real* out, Plan* plan) noexcept nogil:
         return not plan.failed
     if plan.mode == BY_INPUT:
         plan.source, plan.out = <char*>out, <char*>x
-    rows = plan.geometry.groups * plan.blocks * TL_TILE_ROWS
     plan.left = <char*>calloc(rows * (plan.inner + 1), sizeof(real))
     if plan.left == NULL:
         return False
