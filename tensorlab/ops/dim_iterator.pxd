@@ -4,7 +4,7 @@ from tensorlab._core.tensor cimport TensorBase
 
 cdef enum:
     MAX_DIM_OPERANDS = 6
-    STRIP = 128                 # slices that a strip loop gets at most: memory is read in runs of eight cache lines
+    STRIP = 2048                # slices that a strip loop gets at most: memory is read in long runs
 
 # One slice: data[k] is operand k along the dimension, its elements next to each other in the type it is computed in;
 # data[operands] is scratch memory, aligned to 64 bytes. n is the length of operand 0's slice.
@@ -13,6 +13,10 @@ ctypedef void (*dim_loop)(void** data, ssize n, void* parameter) noexcept nogil
 # Many slices at once, where they run across memory and neighbours lie next to each other: element i of slice j of operand
 # k is data[k][i * strides[k] + j], i < n, j < width (at most STRIP). An op may have such a loop besides the other.
 ctypedef void (*strip_loop)(void** data, ssize* strides, ssize n, ssize width) noexcept nogil
+
+# Several slices at once, which run along memory: element i of slice j of operand k is data[k][i + j * strides[k]]. An op
+# may have such a loop, too.
+ctypedef void (*rows_loop)(void** data, ssize* strides, ssize n, ssize count) noexcept nogil
 
 cdef struct DimOperand:
     char* data
@@ -30,6 +34,7 @@ cdef struct DimIterator:
     bint one_by_one             # slices of the result may overlap: each is read after those before it were written
     ssize scratch               # bytes of scratch memory that a slice needs
     strip_loop strip            # NULL if there is none
+    rows_loop rows              # likewise
     DimOperand[MAX_DIM_OPERANDS] operand
 
 cdef void start_iterator(DimIterator* iter, TensorBase x, int dim) noexcept

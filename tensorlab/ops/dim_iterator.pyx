@@ -33,6 +33,7 @@ cdef void start_iterator(DimIterator* iter, TensorBase x, int dim) noexcept:
     iter.ndim = 0
     iter.scratch = 0
     iter.strip = NULL
+    iter.rows = NULL
     for i in range(x.ndim_):
         if i != dim:
             iter.sizes[iter.ndim] = x.sizes[i]
@@ -117,22 +118,25 @@ cdef void run_group(DimIterator* iter, dim_loop loop, void* parameter, char** da
                     char* scratch) noexcept nogil:
     """m slices that are neighbours in the last of the other dimensions."""
     cdef void* arguments[7]                             # MAX_DIM_OPERANDS and the scratch memory
+    cdef ssize[MAX_DIM_OPERANDS] pitches                # from one slice to the next
     cdef DimOperand* operand
     cdef int k, last = iter.ndim - 1
-    cdef ssize i
+    cdef ssize _i
     for k in range(iter.operands):
         operand = &iter.operand[k]
-        if buffers[k] != NULL and not operand.is_output:
-            move(operand, data[k], operand.strides[last], buffers[k], m, True)
+        arguments[k], pitches[k] = data[k], operand.strides[last]
+        if buffers[k] != NULL:
+            arguments[k], pitches[k] = buffers[k], operand.length + PADDING
+            if not operand.is_output:
+                move(operand, data[k], operand.strides[last], buffers[k], m, True)
     arguments[iter.operands] = scratch
-    for i in range(m):
-        for k in range(iter.operands):
-            operand = &iter.operand[k]
-            if buffers[k] != NULL:
-                arguments[k] = buffers[k] + i * (operand.length + PADDING) * item_size[operand.kernel_dtype]
-            else:
-                arguments[k] = data[k] + i * operand.strides[last] * item_size[operand.dtype]
-        loop(arguments, iter.operand[0].length, parameter)
+    if iter.rows != NULL:
+        iter.rows(arguments, pitches, iter.operand[0].length, m)
+    else:
+        for _i in range(m):
+            loop(arguments, iter.operand[0].length, parameter)
+            for k in range(iter.operands):
+                arguments[k] = <char*>arguments[k] + pitches[k] * item_size[iter.operand[k].kernel_dtype]
     for k in range(iter.operands):
         operand = &iter.operand[k]
         if buffers[k] != NULL and operand.is_output:

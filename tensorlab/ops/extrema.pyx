@@ -33,6 +33,7 @@ cdef enum:
     LANES = 64
     FEW = 8
     BLOCK = 64                  # elements that are searched at a time
+    NOWHERE = 2147483647
     STRETCH = 4096              # of a line whose index is wanted: it stays in the L1 cache until it is searched
 
 cdef extern from *:
@@ -54,17 +55,22 @@ cdef inline sortable better(sortable x, sortable y, bint is_min) noexcept nogil:
         return x if x < y else y
     return x if x > y else y
 
-cdef inline sortable extreme_of_few(sortable* x, bint is_min) noexcept nogil:
-    """The extreme of FEW elements. One look for nan at all of them, instead of one at each."""
+cdef inline sortable extreme_of_lanes(sortable* x, int width, bint is_min) noexcept nogil:
+    """The extreme of FEW or LANES elements. One look for nan at all of them, instead of one at each."""
     cdef int k, nans = 0
     if sortable is float or sortable is double:
-        for k in range(FEW):
+        for k in range(width):
             nans += x[k] != x[k]
         if nans:
             k = 0
             while x[k] == x[k]:
                 k += 1
             return x[k]
+    if width == LANES:
+        for k in range(16):                             # sizes that the compiler knows
+            x[k] = better(better(x[k], x[k + 16], is_min), better(x[k + 32], x[k + 48], is_min), is_min)
+        for k in range(FEW):
+            x[k] = better(x[k], x[k + FEW], is_min)
     return better(better(better(x[0], x[1], is_min), better(x[2], x[3], is_min), is_min),
                   better(better(x[4], x[5], is_min), better(x[6], x[7], is_min), is_min), is_min)
 
@@ -94,15 +100,9 @@ cdef inline sortable extreme_of_row(sortable* x, ssize n, bint is_min) noexcept 
         return best
     if n < LANES:
         fill_lanes(lane, x, n, FEW, is_min)
-    else:
-        fill_lanes(lane, x, n, LANES, is_min)
-        for k in range(32):                             # sizes that the compiler knows
-            lane[k] = select(lane[k], lane[k + 32], is_min)
-        for k in range(16):
-            lane[k] = select(lane[k], lane[k + 16], is_min)
-        for k in range(FEW):
-            lane[k] = select(lane[k], lane[k + FEW], is_min)
-    return extreme_of_few(lane, is_min)
+        return extreme_of_lanes(lane, FEW, is_min)
+    fill_lanes(lane, x, n, LANES, is_min)
+    return extreme_of_lanes(lane, LANES, is_min)
 
 cdef void max_rows(sortable* totals, sortable* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     cdef ssize i
@@ -305,38 +305,57 @@ cdef void min_loop(void** data, ssize n, sortable* as_this) noexcept nogil:
 
 cdef inline void extreme_of_strip(void** data, ssize stride, ssize n, ssize width, sortable* values,
                                   bint is_min) noexcept nogil:
-    """Slices that run across memory, side by side. Plain selects only, so that they are vectorised: numbers and the
-    first nan are looked for apart."""
+    """Slices that run across memory, side by side; FEW rows of them at a time, so that what was found is read and
+    written seldom. Numbers and the rows with the first nan are looked for apart."""
     cdef int32_t[STRIP] at
-    cdef int32_t[STRIP] nan_at
+    cdef int32_t[STRIP] nan_from
     cdef sortable[STRIP] best
     cdef sortable* x = <sortable*>data[0]
     cdef int64_t* indices = <int64_t*>data[2]
-    cdef int32_t i, j, found, columns = <int32_t>width
+    cdef int32_t i = 0, j, columns = <int32_t>width
     for j in range(columns):
         best[j] = x[j]
         at[j] = 0
-        nan_at[j] = 2147483647
-    for i in range(<int32_t>n):
-        for j in range(columns):
-            if is_min:
-                at[j] = i if x[j] < best[j] else at[j]
-                best[j] = x[j] if x[j] < best[j] else best[j]
-            else:
-                at[j] = i if x[j] > best[j] else at[j]
-                best[j] = x[j] if x[j] > best[j] else best[j]
-        if sortable is float or sortable is double:
-            for j in range(columns):
-                found = i if x[j] != x[j] else 2147483647
-                nan_at[j] = found if found < nan_at[j] else nan_at[j]
-        x += stride
-    x = <sortable*>data[0]
+        nan_from[j] = NOWHERE
+    while i + FEW <= n:
+        extremes_of_few(best, at, nan_from, x + i * stride, stride, i, FEW, columns, is_min)
+        i += FEW
+    while i < n:
+        extremes_of_few(best, at, nan_from, x + i * stride, stride, i, 1, columns, is_min)
+        i += 1
     for j in range(columns):
-        if nan_at[j] < 2147483647:
-            at[j] = nan_at[j]
-            best[j] = x[nan_at[j] * stride + j]
+        if nan_from[j] < NOWHERE:
+            at[j] = nan_from[j]
+            while x[at[j] * stride + j] == x[at[j] * stride + j]:
+                at[j] += 1
+            best[j] = x[at[j] * stride + j]
         values[j] = best[j]
         indices[j] = at[j]
+
+cdef inline void extremes_of_few(sortable* best, int32_t* at, int32_t* nan_from, sortable* x, ssize stride,
+                                 int32_t first, int rows, int32_t columns, bint is_min) noexcept nogil:
+    """Plain selects only, so that they are vectorised."""
+    cdef sortable value, so_far, nan
+    cdef int32_t j, k, found
+    for j in range(columns):
+        so_far = best[j]
+        found = at[j]
+        nan = 0
+        for k in range(rows):
+            value = x[j + k * stride]
+            if is_min:
+                found = first + k if value < so_far else found
+                so_far = value if value < so_far else so_far
+            else:
+                found = first + k if value > so_far else found
+                so_far = value if value > so_far else so_far
+            if sortable is float or sortable is double:
+                nan = value if value != value else nan
+        best[j] = so_far
+        at[j] = found
+        if sortable is float or sortable is double:
+            found = first if nan != nan else NOWHERE
+            nan_from[j] = found if found < nan_from[j] else nan_from[j]
 
 cdef void max_strip(void** data, ssize* strides, ssize n, ssize width, sortable* as_this) noexcept nogil:
     extreme_of_strip(data, strides[0], n, width, <sortable*>data[1], False)

@@ -18,6 +18,7 @@ from tensorlab.errors import ShapeError, UnsupportedDType
 
 cdef enum:
     GRAIN = 8192                # elements that make a thread worth starting
+    FEW = 4
 
 
 cdef struct Loops:              # of one op, by the type that is computed in
@@ -47,12 +48,27 @@ cdef void set_loops(Loops* loops, void* float_loop, void* double_loop, void* flo
 
 cdef void shifts_of(real* shift, real* x, ssize x_stride, ssize n, ssize width) noexcept nogil:
     """The largest element of each of `width` slices that run across memory."""
-    cdef ssize i, j
+    cdef ssize i = 0, j
     for j in range(width):
         shift[j] = <real>-INFINITY
-    for i in range(n):
-        for j in range(width):
-            shift[j] = x[i * x_stride + j] if x[i * x_stride + j] > shift[j] else shift[j]
+    while i + FEW <= n:
+        raise_shifts(shift, x + i * x_stride, x_stride, FEW, width)
+        i += FEW
+    while i < n:
+        raise_shifts(shift, x + i * x_stride, x_stride, 1, width)
+        i += 1
+
+
+cdef inline void raise_shifts(real* shift, real* x, ssize x_stride, int rows, ssize width) noexcept nogil:
+    """Several rows at a time, so that the shifts are read and written less often."""
+    cdef real top
+    cdef ssize j
+    cdef int k
+    for j in range(width):
+        top = shift[j]
+        for k in range(rows):
+            top = x[j + k * x_stride] if x[j + k * x_stride] > top else top
+        shift[j] = top
 
 
 cdef void exp_strip(real* total, real* out, ssize out_stride, real* x, ssize x_stride, real* shift, ssize n,
@@ -67,7 +83,6 @@ cdef void exp_strip(real* total, real* out, ssize out_stride, real* x, ssize x_s
         to_row, from_row = out + i * out_stride, x + i * x_stride
         for j in range(width):
             to_row[j] = exp_nonpositive(from_row[j] - shift[j])
-        for j in range(width):
             total[j] += to_row[j]
 
 
