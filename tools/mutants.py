@@ -54,7 +54,7 @@ FAMILIES = {
                   [*OPS, "tests/core/test_tl_math.py"]),
     "reductions": ("ops/reductions.p[xy][dx] ops/reduction_iterator.pyx ops/extrema.pyx ops/statistics.pyx "
                    "ops/products.pyx ops/norms.pyx ops/order_statistics.pyx ops/quantiles.py ops/integrals.py "
-                   "ops/histograms.pyx ops/inner_loops.pxd", OPS),
+                   "ops/histograms.pyx ops/inner_loops.pxd ops/moments.pxd", OPS),
     "scans": ("ops/scans.pyx ops/dim_iterator.pyx", [*OPS, "tests/core/test_scarce_memory.py"]),
     "sorting": ("ops/sorting.pyx ops/sorted_values.pyx ops/searching.pyx ops/uniques.pyx", OPS),
     "indexing": ("ops/indexing/[aem]*.pyx ops/indexing/getitem.pyx ops/indexing/subscripts.pyx "

@@ -110,57 +110,32 @@ cdef inline real sum_of_products(real* x, real* y, ssize n) noexcept nogil:
         i += 1
     return total
 
-cdef inline real sum_of_squares(real* x, real centre, ssize n) noexcept nogil:
-    """The squares of the distances from `centre`, added up."""
-    cdef real[LANES] lane
-    cdef real[FEW] few
-    cdef real total = 0
-    cdef ssize i = 0
-    cdef int k
-    for k in range(FEW):
-        few[k] = 0
-    if n >= LANES:
-        for k in range(LANES):
-            lane[k] = 0
-        while i + LANES <= n:
-            for k in range(LANES):
-                lane[k] += (x[i + k] - centre) * (x[i + k] - centre)
-            i += LANES
-        fold_to_few(few, lane)
-    while i + FEW <= n:
-        for k in range(FEW):
-            few[k] += (x[i + k] - centre) * (x[i + k] - centre)
-        i += FEW
-    if n >= FEW:
-        total = sum_few(few)
-    while i < n:
-        total += (x[i] - centre) * (x[i] - centre)
-        i += 1
-    return total
-
 cdef inline real largest(real* x, ssize n) noexcept nogil:
     """The largest element; nan is passed over."""
     cdef real[LANES] lane
     cdef real best = <real>-INFINITY
     cdef ssize i = 0
-    cdef int k, half = LANES // 2
+    cdef int k
     if n >= LANES:
         for k in range(LANES):
             lane[k] = x[k]
         i = LANES
         while i + LANES <= n:
             for k in range(LANES):
-                lane[k] = x[i + k] if x[i + k] > lane[k] else lane[k]
+                lane[k] = larger(x[i + k], lane[k])
             i += LANES
-        while half > 0:
-            for k in range(half):
-                lane[k] = lane[k + half] if lane[k + half] > lane[k] else lane[k]
-            half //= 2
-        best = lane[0]
+        for k in range(16):             # loops of constant length
+            lane[k] = larger(larger(lane[k + 48], lane[k + 32]), larger(lane[k + 16], lane[k]))
+        for k in range(4):
+            lane[k] = larger(larger(lane[k + 12], lane[k + 8]), larger(lane[k + 4], lane[k]))
+        best = larger(larger(lane[3], lane[2]), larger(lane[1], lane[0]))
     while i < n:
-        best = x[i] if x[i] > best else best
+        best = larger(x[i], best)
         i += 1
     return best
+
+cdef inline real larger(real x, real y) noexcept nogil:
+    return x if x > y else y
 
 cdef inline real exp_nonpositive(real x) noexcept nogil:
     """exp(x) for x <= 0, as a softmax needs it. Results below the normal numbers of float32 become 0, which saves a

@@ -20,12 +20,12 @@ from tensorlab._core.loops.iterator cimport copy_into, plain_as, plain_result, p
 from tensorlab._core.loops.parallel cimport parallel_for, share_work, thread_count
 from tensorlab._core.state.modes cimport active_layers
 from tensorlab._core.tensor cimport TensorBase, empty_beside, make_size, memory_of, result_beside
-from tensorlab.ops.inner_loops cimport pairwise_sum, sum_of_squares
+from tensorlab.ops.inner_loops cimport pairwise_sum
+from tensorlab.ops.moments cimport sum_of_squares, weighted_sums
 
 from tensorlab.errors import DTypeError, ShapeError
 
 cdef enum:
-    PAIR_LANES = 32             # of each of two sums that are formed together
     REGISTER = 8                # floats in a register; it takes half as many doubles
     STRIP = 2048                # columns whose sums are kept in the L1 cache
     GRAIN = 16384               # elements that make a thread worth starting
@@ -257,41 +257,6 @@ def layer_norm(TensorBase input not None, normalized_shape, TensorBase weight=No
 
 
 # ---------------------------------------------------------------- layer_norm_backward
-cdef inline real weighted_sums(real* grad, real* weight, real* x, real mean, ssize n, real* with_x) noexcept nogil:
-    """sum(g), returned, and sum(g * (x - mean)), where g = grad * weight."""
-    cdef real[PAIR_LANES] lane
-    cdef real[PAIR_LANES] lane_with_x
-    cdef real total = 0, g
-    cdef ssize i = 0
-    cdef int k
-    with_x[0] = 0
-    if n >= PAIR_LANES:
-        for k in range(PAIR_LANES):
-            lane[k] = 0
-            lane_with_x[k] = 0
-        if weight != NULL:
-            while i + PAIR_LANES <= n:
-                for k in range(PAIR_LANES):
-                    g = grad[i + k] * weight[i + k]
-                    lane[k] += g
-                    lane_with_x[k] += g * (x[i + k] - mean)
-                i += PAIR_LANES
-        else:
-            while i + PAIR_LANES <= n:
-                for k in range(PAIR_LANES):
-                    lane[k] += grad[i + k]
-                    lane_with_x[k] += grad[i + k] * (x[i + k] - mean)
-                i += PAIR_LANES
-        for k in range(PAIR_LANES):
-            total += lane[k]
-            with_x[0] += lane_with_x[k]
-    while i < n:
-        g = grad[i] * (weight[i] if weight != NULL else <real>1)
-        total += g
-        with_x[0] += g * (x[i] - mean)
-        i += 1
-    return total
-
 cdef inline void backward_row(real* out, real* grad, real* x, real* weight, real mean, real rstd, ssize n) noexcept nogil:
     cdef real with_x
     cdef real shared = weighted_sums(grad, weight, x, mean, n, &with_x) / n

@@ -20,6 +20,7 @@ from tensorlab._core.graph.graph cimport ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, ssize
 from tensorlab._core.loops.iterator cimport copy_into, plain_result, put_back
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, memory_of
+from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, dim_loop, start_iterator
 from tensorlab.ops.extrema cimport largest_into
 from tensorlab.ops.filling cimport fill_number
 from tensorlab.ops.reduction_iterator cimport (
@@ -27,7 +28,8 @@ from tensorlab.ops.reduction_iterator cimport (
     run_reduction
 )
 from tensorlab.ops.reductions cimport divide_totals, keep_dims, set_reducer
-from tensorlab.ops.inner_loops cimport BLOCK, exp_nonpositive, exp_shifted, pairwise_sum, sum_of_squares
+from tensorlab.ops.inner_loops cimport exp_nonpositive, exp_shifted, largest, pairwise_sum
+from tensorlab.ops.moments cimport sum_of_blocks, sum_of_squares
 
 import warnings
 
@@ -36,6 +38,9 @@ from tensorlab.ops.reductions import mean
 
 cdef enum:
     BUFFER = 512
+    MANY_ROWS = 64              # so many are shared among threads as they are
+    LONG_ROW = 64               # in which a logarithm of its own takes little of the time
+    GRAIN = 32768               # elements that make a thread worth starting
 
 cdef extern from *:
     float INFINITY
@@ -45,18 +50,9 @@ cdef int64_t zero = 0
 
 # ---------------------------------------------------------------- differences and squares around a centre: loops
 cdef void differences_rows(real* totals, real* x, ssize m, ssize row_stride, ssize n, const real* firsts) noexcept nogil:
-    cdef real[BUFFER] buffer
-    cdef real* row
-    cdef ssize i, j, k, width
+    cdef ssize i
     for i in range(m):
-        row = x + i * row_stride
-        j = 0
-        while j < n:
-            width = min(<ssize>BUFFER, n - j)
-            for k in range(width):
-                buffer[k] = row[j + k] - firsts[i]
-            totals[i] += pairwise_sum(buffer, width)
-            j += width
+        totals[i] += sum_of_blocks(x + i * row_stride, firsts[i], n, False)
 
 cdef void differences_columns(real* totals, real* x, ssize m, ssize row_stride, ssize n, const real* firsts) noexcept nogil:
     cdef ssize i, j
@@ -69,12 +65,9 @@ cdef void add_loop(real* totals, const real* firsts, ssize n) noexcept nogil:
         totals[i] += firsts[i]
 
 cdef void squares_rows(real* totals, real* x, ssize m, ssize row_stride, ssize n, const real* centres) noexcept nogil:
-    cdef ssize i, j
+    cdef ssize i
     for i in range(m):
-        j = 0
-        while j < n:                                    # in blocks, so that each running sum stays short
-            totals[i] += sum_of_squares(x + i * row_stride + j, centres[i], min(<ssize>BLOCK, n - j))
-            j += BLOCK
+        totals[i] += sum_of_blocks(x + i * row_stride, centres[i], n, True)
 
 cdef void squares_columns(real* totals, real* x, ssize m, ssize row_stride, ssize n, const real* centres) noexcept nogil:
     cdef ssize i, j
@@ -93,7 +86,44 @@ cdef void divide_and_root_loop(real* totals, ssize n, double parameter) noexcept
         totals[i] = c_math.sqrt(totals[i] / <real>parameter)
 
 
+# ---------------------------------------------------------------- whole rows
+# What takes two passes, or three, is done row by row where rows lie next to each other: the first pass brings a row into
+# the cache, and the others find it there.
+cdef bint has_rows(TensorBase x, unsigned int mask, int kernel, ssize n) noexcept:
+    """Do the last dimensions, those in `mask`, make many rows of n elements, of the type that is computed in?"""
+    return (x.is_contiguous_ and x.dtype_ == kernel and 1 < n <= x.numel_ // MANY_ROWS and
+            mask + (mask & -mask) == <unsigned int>1 << x.ndim_)
+
+cdef int run_rows(TensorBase out, TensorBase x, ssize n, dim_loop loop, void* parameter) except -1:
+    """Call the loop for each row, and for where its result belongs in `out`, which is row-major."""
+    cdef DimIterator iter
+    cdef ssize[2] sizes, strides
+    cdef TensorBase rows
+    sizes[0], sizes[1], strides[0], strides[1] = x.numel_ // n, n, n, 1
+    rows = alias_as(x, 2, sizes, strides, x.data_)
+    start_iterator(&iter, rows, 1)
+    add_operand(&iter, rows, 1, x.dtype_, False)
+    add_operand(&iter, alias_as(out, 1, sizes, &strides[1], out.data_), -1, x.dtype_, True)
+    return dim_apply(&iter, loop, parameter, GRAIN)
+
+
 # ---------------------------------------------------------------- var, std
+cdef void variance_loop(void** data, ssize n, double* divisor, real* as_this) noexcept nogil:
+    cdef real* x = <real*>data[0]
+    cdef real* out = <real*>data[1]
+    cdef real centre = sum_of_blocks(x, x[0], n, False) / n + x[0]
+    out[0] = sum_of_blocks(x, centre, n, True) / <real>divisor[0]
+
+cdef void deviation_loop(void** data, ssize n, double* divisor, real* as_this) noexcept nogil:
+    variance_loop(data, n, divisor, as_this)
+    (<real*>data[1])[0] = c_math.sqrt((<real*>data[1])[0])
+
+cdef dim_loop[2][2] spread_loops                        # by is_std and is_double
+spread_loops[False][False] = <dim_loop>variance_loop[float]
+spread_loops[False][True] = <dim_loop>variance_loop[double]
+spread_loops[True][False] = <dim_loop>deviation_loop[float]
+spread_loops[True][True] = <dim_loop>deviation_loop[double]
+
 cdef TensorBase first_elements(TensorBase x, unsigned int mask, bint keepdim, int kernel):
     """The elements with index 0 in the reduced dimensions, row-major."""
     cdef TensorBase out = reduced_tensor(kernel, x, mask, keepdim)
@@ -140,11 +170,14 @@ cdef int spread_to(TensorBase out, TensorBase x, object dim, bint keepdim, doubl
     cdef ssize n = reduced_count(x, mask)
     cdef double divisor = n - correction
     cdef finalize_loop finalize_totals = divide_totals(kernel)
+    divisor = divisor if divisor > 0 else 0
+    if has_rows(x, mask, kernel, n):
+        return run_rows(out, x, n, spread_loops[is_std][is_double(kernel)], &divisor)
     if is_std:
         finalize_totals = (<finalize_loop>divide_and_root_loop[double] if is_double(kernel) else
                            <finalize_loop>divide_and_root_loop[float])
     return run_reduction(&squares_reducers[is_double(kernel)], out, x, mask, centre_of(x, mask, keepdim, kernel, n),
-                         finalize_totals, divisor if divisor > 0 else 0)
+                         finalize_totals, divisor)
 
 cdef double correction_of(object unbiased, object correction) except? -1:
     """What is subtracted from the count: 1 unless told otherwise (Bessel's correction)."""
@@ -289,6 +322,17 @@ cdef void log_loop(real* totals, ssize n, double parameter) noexcept nogil:
     for i in range(n):
         totals[i] = tl_math.log(totals[i])
 
+cdef void logsumexp_loop(void** data, ssize n, void* parameter, real* as_this) noexcept nogil:
+    cdef real* x = <real*>data[0]
+    cdef real* out = <real*>data[1]
+    cdef real top = largest(x, n), shift
+    shifts_loop(&shift, &top, 1)
+    out[0] = 0
+    exponentials_rows(out, x, 1, 0, n, &shift)
+    out[0] = tl_math.log(out[0]) + shift
+    if top == <real>INFINITY:
+        out[0] = sum_of_squares(x, 0, n)                # inf, or nan if there is one
+
 # ---------------------------------------------------------------- reducers
 cdef Reducer[2] differences_reducers, squares_reducers, exponentials_reducers       # of float32, of float64
 
@@ -316,8 +360,14 @@ def logsumexp_kernel(TensorBase out, TensorBase x, dim, keepdim):
     cdef TensorBase totals = plain_result(out), top, shifts
     cdef unsigned int mask = read_dims(dim, x.ndim_, "logsumexp")
     cdef int kernel = kernel_dtype(x.dtype_)
-    if reduced_count(x, mask) == 0:
+    cdef ssize n = reduced_count(x, mask)
+    if n == 0:
         fill_number(out, -INFINITY, "logsumexp")
+        return
+    if n >= LONG_ROW and has_rows(x, mask, kernel, n):
+        run_rows(totals, x, n,
+                 <dim_loop>logsumexp_loop[double] if is_double(kernel) else <dim_loop>logsumexp_loop[float], NULL)
+        put_back(out, totals)
         return
     top = empty_beside(x, kernel, out.ndim_, out.sizes)
     shifts = empty_beside(x, kernel, out.ndim_, out.sizes)
