@@ -1,38 +1,38 @@
 """Batch normalisation: each channel is brought to mean 0 and variance 1 over the batch.
 
 The result, a * x + c, and its gradient by x, a * grad + b * x + c, are straight lines whose coefficients belong to a
-channel. So both are the same loop (`affine_planes`), and what differs between channels is a handful of numbers: the mean,
+channel. So both are the same loop (`write_lines`), and what differs between channels is a handful of numbers: the mean,
 the variance and, for the gradient, sum(grad) and sum(grad * (x - mean)). The gradient is that of layer_norm (see
 normalization.pyx), along the other dimensions.
 
+Mean and variance take one pass over memory: the mean and the squares around it are those of a plane, one channel of one
+sample, which stays in the L1 cache from one to the other, and are then merged with those of the planes before it.
+
 The running averages are written by an op of their own, so that batch_norm itself makes new tensors only.
 """
-from libc.string cimport memset
-
 cimport tensorlab._core.loops.c_math as c_math
 from tensorlab._core.dispatch.dispatch cimport run_3, run_4, run_tuple
+from tensorlab._core.dispatch.levels cimport will_differentiate_again
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport (
     check_dtype, check_same_place, refuse_internal_overlap, same_numbers
 )
-from tensorlab._core.dtypes cimport FLOATING, dtype_object, is_double, is_in, item_size, kernel_dtype, real
+from tensorlab._core.dtypes cimport FLOAT64, FLOATING, dtype_object, is_double, is_in, kernel_dtype, real
 from tensorlab._core.graph.graph cimport bump_version, ndim_of, should_record
 from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.loops.iterator cimport copy_into, moved, plain, plain_as, plain_result, put_back
-from tensorlab._core.loops.parallel cimport grain_of, parallel_for
+from tensorlab._core.loops.parallel cimport share_work
 from tensorlab._core.state.devices cimport ON_CPU
 from tensorlab._core.tensor cimport (
-    TensorBase, alias, check_writable, empty_beside, empty_tensor, is_meta, memory_of,
+    TensorBase, check_writable, empty_beside, empty_tensor, is_meta, memory_of,
     result_beside
 )
-from tensorlab.ops.inner_loops cimport pairwise_sum
+from tensorlab.ops.moments cimport sum_of_blocks, weighted_sums
 
 from tensorlab._pitfalls import pointed
 from tensorlab.errors import DimensionError, ShapeError
-from tensorlab.ops.statistics import var_mean
 
 cdef enum:
-    LANES = 32
     GRAIN = 16384               # elements that make a thread worth starting
 
 cdef struct Planes:             # x as (batch, channels, spread), row-major, in the type of computing
@@ -40,136 +40,184 @@ cdef struct Planes:             # x as (batch, channels, spread), row-major, in 
     ssize channels
     ssize spread                # elements of a channel in one sample
     bint is_double
+    bint finds_moments          # mean and variance are results
     void* x
     void* grad                  # NULL in the forward pass
-    void* out
-    void* a                     # coefficients, one for each channel
+    void* out                   # NULL: not wanted
+    void* weight                # numbers of channels, as all below; NULL if there are none
+    void* bias
+    void* mean
+    void* variance              # of the forward pass
+    void* rstd
+    double* sums                # the mean so far, from the first sample's on, or in the backward pass sum(grad)
+    double* other_sums          # the squares around it, or sum(grad * (x - mean))
+    void* a                     # coefficients
     void* b
     void* c
+    double eps
+    void* loop                  # a channels_loop, of that type
+
+ctypedef void (*channels_loop)(Planes* planes, ssize begin, ssize end, void* means) noexcept nogil
 
 
 # ---------------------------------------------------------------- loops
-cdef void affine_planes(Planes* planes, ssize begin, ssize end, real* a) noexcept nogil:
-    """out = a * grad + b * x + c, or without grad a * x + c, for the planes (sample, channel) from `begin` to `end`."""
+# Each is for the channels from `begin` to `end`. With one element in a sample, channels lie next to each other.
+cdef void write_lines(Planes* planes, ssize begin, ssize end, real* a) noexcept nogil:
+    """out = a * grad + b * x + c, or without grad a * x + c."""
     cdef real* b = <real*>planes.b
     cdef real* c = <real*>planes.c
-    cdef real* x
-    cdef real* grad
-    cdef real* out
-    cdef ssize i, j, k, n = planes.spread
-    for i in range(begin, end):
-        k = i % planes.channels
-        x, out = <real*>planes.x + i * n, <real*>planes.out + i * n
-        if planes.grad == NULL:
-            for j in range(n):
-                out[j] = a[k] * x[j] + c[k]
-        else:
-            grad = <real*>planes.grad + i * n
-            for j in range(n):
-                out[j] = a[k] * grad[j] + (b[k] * x[j] + c[k])
+    cdef real* grad = NULL
+    cdef ssize i, k, at, n = planes.spread
+    for i in range(planes.batch):
+        at = (i * planes.channels + begin) * n
+        if planes.grad != NULL:
+            grad = <real*>planes.grad + at
+        if n == 1:
+            write_sample(<real*>planes.out + at, grad, <real*>planes.x + at, a + begin, b + begin, c + begin, end - begin)
+            continue
+        for k in range(begin, end):
+            at = (i * planes.channels + k) * n
+            if planes.grad != NULL:
+                grad = <real*>planes.grad + at
+            write_line(<real*>planes.out + at, grad, <real*>planes.x + at, a[k], b[k], c[k], n)
 
-cdef void affine_samples(Planes* planes, ssize begin, ssize end, real* a) noexcept nogil:
-    """out = a * grad + b * x + c, or a * x + c, for samples of one element per channel."""
+cdef inline void write_line(real* out, real* grad, real* x, real a, real b, real c, ssize n) noexcept nogil:
+    cdef ssize j
+    if grad == NULL:
+        for j in range(n):
+            out[j] = a * x[j] + c
+    else:
+        for j in range(n):
+            out[j] = a * grad[j] + (b * x[j] + c)
+
+cdef inline void write_sample(real* out, real* grad, real* x, real* a, real* b, real* c, ssize channels) noexcept nogil:
+    cdef ssize k
+    if grad == NULL:
+        for k in range(channels):
+            out[k] = a[k] * x[k] + c[k]
+    else:
+        for k in range(channels):
+            out[k] = a[k] * grad[k] + (b[k] * x[k] + c[k])
+
+cdef void find_moments(Planes* planes, ssize begin, ssize end, real* means) noexcept nogil:
+    """Mean and variance, merged from those of samples (Chan et al. 1983). Means are counted from that of the first
+    sample, so that little is rounded off."""
+    cdef real* variances = <real*>planes.variance
+    cdef real* firsts = <real*>planes.a
+    cdef real* x = <real*>planes.x
+    cdef real centre, mean
+    cdef double share
+    cdef ssize i, k, n = planes.spread
+    for k in range(begin, end):
+        firsts[k] = x[k * n] + sum_of_blocks(x + k * n, x[k * n], n, False) / n if planes.batch * n > 0 else <real>0
+        planes.sums[k] = planes.other_sums[k] = 0
+    for i in range(planes.batch):
+        share = <double>1 / (i + 1)
+        if n == 1:
+            for k in range(begin, end):
+                merge_moments(&planes.sums[k], &planes.other_sums[k], <double>x[k] - firsts[k], 0, share, i)
+        else:
+            for k in range(begin, end):
+                centre = firsts[k] + <real>planes.sums[k]
+                mean = sum_of_blocks(x + k * n, centre, n, False) / n
+                merge_moments(&planes.sums[k], &planes.other_sums[k], (<double>centre - firsts[k]) + mean,
+                              sum_of_blocks(x + k * n, centre + mean, n, True), share, i * n)
+        x += planes.channels * n
+    for k in range(begin, end):
+        means[k] = <real>(firsts[k] + planes.sums[k])
+        variances[k] = <real>(planes.other_sums[k] / (planes.batch * n))
+
+cdef inline void merge_moments(double* mean, double* squares, double new_mean, double new_squares, double share,
+                               double others) noexcept nogil:
+    """`share` is that of the new elements among all, and `others` how many there are besides."""
+    cdef double distance = new_mean - mean[0]
+    mean[0] += distance * share
+    squares[0] += new_squares + distance * distance * share * others
+
+cdef void forward_loop(Planes* planes, ssize begin, ssize end, real* means) noexcept nogil:
+    if planes.finds_moments:
+        find_moments(planes, begin, end, means)
+    forward_coefficients(planes, begin, end, means)
+    write_lines(planes, begin, end, <real*>planes.a)
+
+cdef void forward_coefficients(Planes* planes, ssize begin, ssize end, real* means) noexcept nogil:
+    """rstd, and the slope a and the offset c of each channel."""
+    cdef real* variances = <real*>planes.variance
+    cdef real* rstds = <real*>planes.rstd
+    cdef real* weight = <real*>planes.weight
+    cdef real* bias = <real*>planes.bias
+    cdef real* a = <real*>planes.a
+    cdef real* c = <real*>planes.c
+    cdef ssize k
+    for k in range(begin, end):
+        rstds[k] = 1 / c_math.sqrt(variances[k] + <real>planes.eps)
+        a[k] = rstds[k] if weight == NULL else rstds[k] * weight[k]
+        c[k] = (<real>0 if bias == NULL else bias[k]) - means[k] * a[k]
+
+cdef void backward_loop(Planes* planes, ssize begin, ssize end, real* means) noexcept nogil:
+    add_products(planes, begin, end, means)
+    if planes.out != NULL:
+        backward_coefficients(planes, begin, end, means)
+        write_lines(planes, begin, end, <real*>planes.a)
+
+cdef void add_products(Planes* planes, ssize begin, ssize end, real* means) noexcept nogil:
+    """sum(grad) and sum(grad * (x - mean))"""
+    cdef double* sums = planes.sums
+    cdef double* sums_with_x = planes.other_sums
+    cdef real* x = <real*>planes.x
+    cdef real* grad = <real*>planes.grad
+    cdef real with_x
+    cdef ssize _i, k, n = planes.spread
+    for k in range(begin, end):
+        sums[k] = sums_with_x[k] = 0
+    for _i in range(planes.batch):
+        if n == 1:
+            for k in range(begin, end):
+                sums[k] += grad[k]
+                sums_with_x[k] += grad[k] * (x[k] - means[k])
+        else:
+            for k in range(begin, end):
+                sums[k] += weighted_sums(grad + k * n, <real*>NULL, x + k * n, means[k], n, &with_x)
+                sums_with_x[k] += with_x
+        x += planes.channels * n
+        grad += planes.channels * n
+
+cdef void backward_coefficients(Planes* planes, ssize begin, ssize end, real* means) noexcept nogil:
+    """a, b and c of the gradient"""
+    cdef real* rstds = <real*>planes.rstd
+    cdef real* weight = <real*>planes.weight
+    cdef real* a = <real*>planes.a
     cdef real* b = <real*>planes.b
     cdef real* c = <real*>planes.c
-    cdef real* x
-    cdef real* grad
-    cdef real* out
-    cdef ssize i, k
-    for i in range(begin, end):
-        x, out = <real*>planes.x + i * planes.channels, <real*>planes.out + i * planes.channels
-        if planes.grad == NULL:
-            for k in range(planes.channels):
-                out[k] = a[k] * x[k] + c[k]
-        else:
-            grad = <real*>planes.grad + i * planes.channels
-            for k in range(planes.channels):
-                out[k] = a[k] * grad[k] + (b[k] * x[k] + c[k])
-
-cdef void run_affine(Planes* planes) noexcept:
-    """All planes, or all samples, split over threads."""
-    with nogil:
-        if planes.spread == 1:
-            parallel_for(run_share, planes, planes.batch, grain_of(GRAIN, planes.channels))
-        else:
-            parallel_for(run_share, planes, planes.batch * planes.channels, grain_of(GRAIN, planes.spread))
+    cdef real share = <real>-1 / (planes.batch * planes.spread)
+    cdef ssize k
+    for k in range(begin, end):
+        a[k] = rstds[k] if weight == NULL else rstds[k] * weight[k]
+        b[k] = a[k] * rstds[k] * rstds[k] * <real>planes.other_sums[k] * share
+        c[k] = a[k] * <real>planes.sums[k] * share - b[k] * means[k]
 
 cdef void run_share(void* context, ssize begin, ssize end) noexcept nogil:
     cdef Planes* planes = <Planes*>context
-    cdef bint by_rows = planes.spread == 1
-    if planes.is_double and by_rows:
-        affine_samples(planes, begin, end, <double*>planes.a)
-    elif planes.is_double:
-        affine_planes(planes, begin, end, <double*>planes.a)
-    elif by_rows:
-        affine_samples(planes, begin, end, <float*>planes.a)
-    else:
-        affine_planes(planes, begin, end, <float*>planes.a)
+    (<channels_loop>planes.loop)(planes, begin, end, planes.mean)
 
-cdef void sums_of(Planes* planes, real* sums, real* sums_with_x, real* means) noexcept nogil:
-    """For each channel sum(grad) and sum(grad * (x - mean))."""
-    cdef real[LANES] lane
-    cdef real[LANES] lane_with_x
-    cdef real* x
-    cdef real* grad
-    cdef ssize i, j, k, n = planes.spread
-    cdef int slot
-    for i in range(planes.batch * planes.channels):
-        k = i % planes.channels
-        x, grad = <real*>planes.x + i * n, <real*>planes.grad + i * n
-        j = 0
-        if n >= LANES:
-            for slot in range(LANES):
-                lane[slot] = 0
-                lane_with_x[slot] = 0
-            while j + LANES <= n:
-                for slot in range(LANES):
-                    lane[slot] += grad[j + slot]
-                    lane_with_x[slot] += grad[j + slot] * (x[j + slot] - means[k])
-                j += LANES
-            sums[k] += pairwise_sum(lane, LANES)
-            sums_with_x[k] += pairwise_sum(lane_with_x, LANES)
-        while j < n:
-            sums[k] += grad[j]
-            sums_with_x[k] += grad[j] * (x[j] - means[k])
-            j += 1
-
-
-cdef void forward_coefficients(Planes* planes, real* mean, real* variance, real* weight, real* bias, real eps,
-                               real* rstd) noexcept nogil:
-    """rstd, and the slope a and the offset c of each channel."""
-    cdef real* a = <real*>planes.a
-    cdef real* c = <real*>planes.c
-    cdef ssize k
-    for k in range(planes.channels):
-        rstd[k] = 1 / c_math.sqrt(variance[k] + eps)
-        a[k] = rstd[k] if weight == NULL else rstd[k] * weight[k]
-        c[k] = (<real>0 if bias == NULL else bias[k]) - mean[k] * a[k]
-
-cdef void backward_coefficients(Planes* planes, real* mean, real* rstd, real* weight, real* sums, real* sums_with_x,
-                                real share) noexcept nogil:
-    """a, b and c of the gradient; `share` is 1 over the elements of a channel."""
-    cdef real* a = <real*>planes.a
-    cdef real* b = <real*>planes.b
-    cdef real* c = <real*>planes.c
-    cdef ssize k
-    for k in range(planes.channels):
-        a[k] = rstd[k] if weight == NULL else rstd[k] * weight[k]
-        b[k] = a[k] * rstd[k] * rstd[k] * sums_with_x[k] * -share
-        c[k] = a[k] * sums[k] * -share - b[k] * mean[k]
+cdef void run_channels(Planes* planes, void* float_loop, void* double_loop) noexcept:
+    """All channels, shared out among threads."""
+    planes.loop = double_loop if planes.is_double else float_loop
+    share_work(run_share, planes, planes.channels, planes.batch * planes.channels * planes.spread, GRAIN)
 
 
 # ---------------------------------------------------------------- arguments
 cdef inline void* data_of(TensorBase x) except? NULL:
     return NULL if x is None else memory_of(x)
 
-cdef int describe(Planes* planes, TensorBase x) except -1:
+cdef int describe(Planes* planes, TensorBase x, TensorBase sums, TensorBase other_sums) except -1:
     planes.batch = x.sizes[0]
     planes.channels = x.sizes[1]
     planes.spread = x.numel_ // (x.sizes[0] * x.sizes[1]) if x.sizes[0] * x.sizes[1] else 0
     planes.is_double = is_double(x.dtype_)
-    planes.x = memory_of(x)
-    planes.grad = NULL
+    planes.finds_moments = False
+    planes.x, planes.grad = memory_of(x), NULL
+    planes.sums, planes.other_sums = <double*>memory_of(sums), <double*>memory_of(other_sums)
     return 0
 
 cdef TensorBase channel_result(TensorBase x, int dtype):
@@ -242,45 +290,37 @@ def batch_norm_infer(TensorBase x, TensorBase weight, TensorBase bias, eps):
 @BATCH_NORM.kernel
 def batch_norm_kernel(TensorBase out, TensorBase mean, TensorBase rstd, TensorBase variance, TensorBase x, TensorBase weight,
                       TensorBase bias, double eps):
-    cdef TensorBase computed = alias(plain(x)), v, m            # without its history
-    v, m = var_mean(computed, other_dims(x.ndim_), correction=0)
-    copy_into(variance, v)
-    copy_into(mean, m)
-    normalize(out, rstd, computed, weight, bias, mean, variance, eps)
+    normalize(out, rstd, plain(x), weight, bias, mean, variance, eps, True)
 
-cdef int normalize(TensorBase out, TensorBase rstd, TensorBase computed, TensorBase weight, TensorBase bias, TensorBase mean,
-                   TensorBase variance, double eps) except -1:
-    """Write the result and rstd of these numbers of channels; `computed` is x, plain."""
-    cdef int kernel = computed.dtype_
-    cdef TensorBase a = channel_numbers(computed, kernel), c = channel_numbers(computed, kernel), y = plain_result(out)
+cdef int normalize(TensorBase out, TensorBase rstd, TensorBase x, TensorBase weight, TensorBase bias, TensorBase mean,
+                   TensorBase variance, double eps, bint finds_moments) except -1:
+    """Write the result and rstd of x, which is plain, and of these numbers of channels, which may be found first."""
+    cdef int kernel = x.dtype_
+    cdef TensorBase a = channel_numbers(x, kernel), c = channel_numbers(x, kernel), y = plain_result(out)
     cdef TensorBase w = plain_as(weight, kernel), b = plain_as(bias, kernel)
     cdef TensorBase m = plain_as(mean, kernel), v = plain_as(variance, kernel)
+    cdef TensorBase sums = channel_numbers(x, FLOAT64), other_sums = channel_numbers(x, FLOAT64)
     cdef Planes planes
-    describe(&planes, computed)
+    describe(&planes, x, sums, other_sums)
+    planes.finds_moments, planes.eps = finds_moments, eps
     planes.out, planes.a, planes.b, planes.c = memory_of(y), memory_of(a), memory_of(a), memory_of(c)
-    if planes.is_double:
-        forward_coefficients(&planes, <double*>memory_of(m), <double*>memory_of(v), <double*>data_of(w), <double*>data_of(b),
-                             eps, <double*>memory_of(rstd))
-    else:
-        forward_coefficients(&planes, <float*>memory_of(m), <float*>memory_of(v), <float*>data_of(w), <float*>data_of(b),
-                             <float>eps, <float*>memory_of(rstd))
-    run_affine(&planes)
+    planes.weight, planes.bias, planes.mean, planes.variance = data_of(w), data_of(b), memory_of(m), memory_of(v)
+    planes.rstd = memory_of(rstd)
+    run_channels(&planes, <void*>forward_loop[float], <void*>forward_loop[double])
     return put_back(out, y)
 
 
-# Each formula names x and weight, needed or not: PyTorch has one formula for all three gradients, and so refuses any of
+# The formula names x and weight, needed or not: PyTorch has one formula for all three gradients, too, and so refuses any of
 # them that was written to.
-@BATCH_NORM.derivative("x")
-def batch_norm_derivative_x(grad, x, weight, eps, mean, rstd):
-    return run_tuple(BATCH_NORM_BACKWARD, (grad, x, weight, eps, mean, rstd))
-
-@BATCH_NORM.derivative("weight")
-def batch_norm_derivative_weight(grad, x, weight, eps, mean, rstd):
-    return run_tuple(BATCH_NORM_BACKWARD_WEIGHT, (grad, x, eps, mean, rstd))
-
-@BATCH_NORM.derivative("bias")
-def batch_norm_derivative_bias(TensorBase grad, x, weight):
-    return grad.sum(other_dims(grad.ndim_))
+@BATCH_NORM.derivative("x", "weight", "bias")
+def batch_norm_derivative(TensorBase grad, x, weight, eps, mean, rstd, wanted):
+    of_x, of_weight, of_bias = wanted
+    if False not in wanted and not will_differentiate_again():
+        of_x, of_weight, of_bias = run_tuple(BATCH_NORM_GRADIENTS, (grad, x, weight, eps, mean, rstd))
+        return of_x, of_weight, of_bias                 # in a new tuple: the pass empties it
+    return (run_tuple(BATCH_NORM_BACKWARD, (grad, x, weight, eps, mean, rstd)) if of_x else None,
+            run_tuple(BATCH_NORM_BACKWARD_WEIGHT, (grad, x, eps, mean, rstd)) if of_weight else None,
+            grad.sum(other_dims(grad.ndim_)) if of_bias else None)
 
 def batch_norm(TensorBase input not None, TensorBase running_mean, TensorBase running_var, TensorBase weight=None,
                TensorBase bias=None, bint training=False, momentum=0.1, double eps=1e-5):
@@ -400,7 +440,7 @@ def batch_norm_with_infer(TensorBase x, TensorBase weight, TensorBase bias, Tens
 def batch_norm_with_kernel(TensorBase out, TensorBase x, TensorBase weight, TensorBase bias, TensorBase mean,
                            TensorBase variance, double eps):
     cdef TensorBase computed = plain(x)
-    normalize(out, channel_numbers(computed, computed.dtype_), computed, weight, bias, mean, variance, eps)
+    normalize(out, channel_numbers(computed, computed.dtype_), computed, weight, bias, mean, variance, eps, False)
 
 
 @BATCH_NORM_WITH.derivative("x")
@@ -439,25 +479,30 @@ def batch_norm_backward_infer(TensorBase grad, TensorBase x, TensorBase weight, 
 def batch_norm_backward_kernel(TensorBase out, TensorBase grad, TensorBase x, TensorBase weight, eps,
                                TensorBase mean, TensorBase rstd):
     """The gradient of batch_norm by its input: a * grad + b * x + c, with numbers a, b, c for each channel."""
+    gradients_to(out, None, None, grad, x, weight, mean, rstd)
+
+cdef int gradients_to(TensorBase out, TensorBase of_weight, TensorBase of_bias, TensorBase grad, TensorBase x,
+                      TensorBase weight, TensorBase mean, TensorBase rstd) except -1:
+    """Write the gradients by x, weight and bias, as far as they are wanted."""
     cdef int kernel = kernel_dtype(x.dtype_)
-    cdef TensorBase plain_grad = plain_as(grad, kernel), plain_x = plain_as(x, kernel)
+    cdef TensorBase plain_grad = plain_as(grad, kernel), plain_x = plain_as(x, kernel), w = plain_as(weight, kernel)
     cdef TensorBase m = plain_as(mean, kernel), r = plain_as(rstd, kernel)
-    cdef TensorBase a = channel_numbers(x, kernel), b = channel_numbers(x, kernel), c = channel_numbers(x, kernel), w, slopes
-    cdef TensorBase sums, sums_with_x
-    cdef double share
+    cdef TensorBase a = channel_numbers(x, kernel), b = channel_numbers(x, kernel), c = channel_numbers(x, kernel)
+    cdef TensorBase sums = channel_numbers(x, FLOAT64), sums_with_x = channel_numbers(x, FLOAT64)
+    cdef TensorBase slopes = None if out is None else plain_result(out)
     cdef Planes planes
-    w, slopes = plain_as(weight, kernel), plain_result(out)
-    sums, sums_with_x = channel_sums(&planes, plain_grad, plain_x, m)
-    share = <double>planes.channels / x.numel_ if x.numel_ else 0
-    planes.out, planes.a, planes.b, planes.c = memory_of(slopes), memory_of(a), memory_of(b), memory_of(c)
-    if planes.is_double:
-        backward_coefficients(&planes, <double*>memory_of(m), <double*>memory_of(r), <double*>data_of(w),
-                              <double*>memory_of(sums), <double*>memory_of(sums_with_x), share)
-    else:
-        backward_coefficients(&planes, <float*>memory_of(m), <float*>memory_of(r), <float*>data_of(w),
-                              <float*>memory_of(sums), <float*>memory_of(sums_with_x), <float>share)
-    run_affine(&planes)
-    put_back(out, slopes)
+    describe(&planes, plain_x, sums, sums_with_x)
+    planes.grad, planes.out, planes.weight = memory_of(plain_grad), data_of(slopes), data_of(w)
+    planes.mean, planes.rstd = memory_of(m), memory_of(r)
+    planes.a, planes.b, planes.c = memory_of(a), memory_of(b), memory_of(c)
+    run_channels(&planes, <void*>backward_loop[float], <void*>backward_loop[double])
+    if out is not None:
+        put_back(out, slopes)
+    if of_weight is not None:
+        copy_into(of_weight, sums_with_x * r)
+    if of_bias is not None:
+        copy_into(of_bias, sums)
+    return 0
 
 
 @BATCH_NORM_BACKWARD.derivative("grad")
@@ -486,20 +531,6 @@ def standardize(TensorBase x not None, eps):
     rstd = ((centred * centred).mean(dims, True) + eps).rsqrt()
     return centred * rstd, rstd
 
-cdef tuple channel_sums(Planes* planes, TensorBase grad, TensorBase x, TensorBase mean):
-    """Of each channel (sum(grad), sum(grad * (x - mean))), all of them plain; both are described in `planes`."""
-    cdef TensorBase sums = channel_numbers(x, x.dtype_), sums_with_x = channel_numbers(x, x.dtype_)
-    describe(planes, x)
-    planes.grad = memory_of(grad)
-    memset(memory_of(sums), 0, sums.numel_ * item_size[x.dtype_])
-    memset(memory_of(sums_with_x), 0, sums.numel_ * item_size[x.dtype_])
-    with nogil:
-        if planes.is_double:
-            sums_of(planes, <double*>memory_of(sums), <double*>memory_of(sums_with_x), <double*>memory_of(mean))
-        else:
-            sums_of(planes, <float*>memory_of(sums), <float*>memory_of(sums_with_x), <float*>memory_of(mean))
-    return sums, sums_with_x
-
 
 # ---------------------------------------------------------------- batch_norm_backward_weight
 cdef Op BATCH_NORM_BACKWARD_WEIGHT = Op("batch_norm_backward_weight(Tensor grad, Tensor x, float eps, Tensor mean, "
@@ -514,18 +545,7 @@ def batch_norm_backward_weight_infer(TensorBase grad, TensorBase x, eps, TensorB
 def batch_norm_backward_weight_kernel(TensorBase out, TensorBase grad, TensorBase x, eps, TensorBase mean,
                                       TensorBase rstd):
     """The gradient of batch_norm by its weight: the sum over a channel of grad * (x - mean) * rstd."""
-    cdef int kernel = kernel_dtype(x.dtype_)
-    cdef TensorBase sums, r
-    cdef Planes planes
-    cdef ssize k
-    r = plain_as(rstd, kernel)
-    sums = channel_sums(&planes, plain_as(grad, kernel), plain_as(x, kernel), plain_as(mean, kernel))[1]
-    for k in range(planes.channels):
-        if planes.is_double:
-            (<double*>memory_of(sums))[k] *= (<double*>memory_of(r))[k]
-        else:
-            (<float*>memory_of(sums))[k] *= (<float*>memory_of(r))[k]
-    copy_into(out, sums)
+    gradients_to(None, out, None, grad, x, None, mean, rstd)
 
 
 @BATCH_NORM_BACKWARD_WEIGHT.derivative("grad")
@@ -535,3 +555,20 @@ def batch_norm_backward_weight_derivative_grad(grad, TensorBase x, eps):
 @BATCH_NORM_BACKWARD_WEIGHT.derivative("x")
 def batch_norm_backward_weight_derivative_x(grad, grad_, x, eps, mean, rstd):
     return run_tuple(BATCH_NORM_BACKWARD, (grad_, x, grad, eps, mean, rstd))
+
+
+# ---------------------------------------------------------------- batch_norm_gradients: all of them in one pass
+cdef Op BATCH_NORM_GRADIENTS = Op("batch_norm_gradients(Tensor grad, Tensor x, Tensor? weight, float eps, Tensor mean, "
+                                  "Tensor rstd) -> (Tensor grad_x, Tensor grad_weight, Tensor grad_bias)", aten=None)
+
+@BATCH_NORM_GRADIENTS.infer
+def batch_norm_gradients_infer(TensorBase grad, TensorBase x, TensorBase weight, eps, TensorBase mean,
+                               TensorBase rstd):
+    check_backward(grad, x, mean, rstd, "batch_norm_gradients")
+    check_channels(x, weight, "weight", "batch_norm_gradients")
+    return result_beside(x, x.dtype_, x.ndim_, x.sizes), channel_result(x, x.dtype_), channel_result(x, x.dtype_)
+
+@BATCH_NORM_GRADIENTS.kernel
+def batch_norm_gradients_kernel(TensorBase grad_x, TensorBase grad_weight, TensorBase grad_bias, TensorBase grad, TensorBase x,
+                                TensorBase weight, eps, TensorBase mean, TensorBase rstd):
+    gradients_to(grad_x, grad_weight, grad_bias, grad, x, weight, mean, rstd)

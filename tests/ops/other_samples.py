@@ -185,6 +185,12 @@ def layer_norm_gradients(T, grad, x, weight):
     return REGISTRY["layer_norm_gradients"](grad, x, (4,), weight, 1e-5, mean, rstd)
 
 
+def batch_norm_gradients(T, grad, x, weight):
+    """The three gradients at once, which are computed so where all are wanted."""
+    _, mean, rstd, _ = REGISTRY["batch_norm"](x, weight, None, 1e-5)
+    return REGISTRY["batch_norm_gradients"](grad, x, weight, 1e-5, mean, rstd)
+
+
 def stepped(T, name, x, **options):
     """A parameter after a step of an optimizer, with its own values as gradient."""
     parameter = T.nn.Parameter(x * 1)
@@ -224,6 +230,14 @@ INSIDE = [
         layer_norm_gradients,
         normal(70, 4),
         normal(70, 4),
+        normal(4),
+        derivatives=0,
+    ),
+    Sample(
+        "batch_norm_gradients",
+        batch_norm_gradients,
+        normal(3, 4, 5),
+        normal(3, 4, 5),
         normal(4),
         derivatives=0,
     ),

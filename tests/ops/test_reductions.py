@@ -75,11 +75,11 @@ def test_two_threads_give_what_one_gives(shape, dim, two_threads):
     np.testing.assert_allclose(x.logsumexp(dim).tolist(), np.log(np.exp(array).sum(dim)))
 
 
-@pytest.mark.parametrize("width", [1, 7, 8, 33, 100])
+@pytest.mark.parametrize("width", [1, 7, 8, 33, 2100])
 @pytest.mark.parametrize("op", ["softmax", "log_softmax", "cumsum", "sort"])
 def test_lines_across_memory_give_what_lines_along_memory_give(op, width):
-    x = tensorlab.tensor(np.random.default_rng(0).standard_normal((50, width)), requires_grad=True)
-    weight = tensorlab.tensor(np.random.default_rng(1).standard_normal((50, width)))
+    x = tensorlab.tensor(np.random.default_rng(0).standard_normal((51, width)), requires_grad=True)
+    weight = tensorlab.tensor(np.random.default_rng(1).standard_normal((51, width)))
 
     def first(result):
         return result[0] if isinstance(result, tuple) else result
@@ -117,6 +117,51 @@ def test_the_variance_of_equal_numbers_is_0(shape, dim, dtype, number):
         assert not layout.std(dim, keepdim=True).any()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [2, 65, 300, 9001])
+@pytest.mark.parametrize("op", ["var", "std", "logsumexp"])
+def test_many_rows_give_what_each_of_them_gives(op, n, dtype):
+    array = (np.random.default_rng(n).standard_normal((70, n)) + 30).astype(dtype)
+    array[0, -1], array[1, 0], array[2] = np.inf, -np.inf, -np.inf
+    array[3, n // 2], array[4, 0], array[5, :2] = np.nan, np.nan, (np.inf, np.nan)
+    array[6, :2], array[7] = (np.inf, -np.inf), 0.1
+    x = tensor(array)
+    for rows, keepdim in ((x, False), (x.view(7, 10, n), True), (x.view(70, 1, n), False)):
+        together = getattr(rows, op)(-1, keepdim=keepdim).flatten()
+        alone = [getattr(row, op)(0).item() for row in x]
+        np.testing.assert_allclose(
+            together.tolist(), alone, rtol=1e-5 if dtype == "float32" else 1e-12
+        )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_batch_norm_does_not_depend_on_how_a_channel_is_cut_into_samples(dtype):
+    rng = np.random.default_rng(0)
+    values, weight = rng.standard_normal((2, 2, 3, 9000)), rng.standard_normal((2, 3))
+
+    def run(spread):
+        def cut(x):
+            return x.view(2, 3, 9000 // spread, spread).transpose(1, 2).reshape(-1, 3, spread)
+
+        given = (values[0] + 5, values[1], *weight)
+        x, factor, w, b = (tensorlab.tensor(one.astype(dtype)) for one in given)
+        x, w, b = cut(x).requires_grad_(), w.requires_grad_(), b.requires_grad_()
+        out = tensorlab.nn.functional.batch_norm(x, None, None, w, b, training=True)
+        grads = grad(out, [x, w, b], cut(factor))
+        back = [
+            one.view(2, -1, 3, spread).transpose(1, 2).reshape(2, 3, 9000)
+            for one in (out, grads[0])
+        ]
+        return [*back, *grads[1:]]
+
+    whole = run(9000)
+    for spread in (1, 3, 100):
+        for one, expected in zip(run(spread), whole, strict=True):
+            scale = expected.abs().max().item()
+            tolerance = scale * (1e-5 if dtype == "float32" else 1e-12)
+            np.testing.assert_allclose(one.tolist(), expected.tolist(), rtol=0, atol=tolerance)
+
+
 def test_half_types_are_summed_in_float32_and_rounded_once():
     x = tensorlab.ones(5000).half()
     assert x.sum().item() == 5000  # in float16 a running sum of ones would stop at 2048
@@ -151,11 +196,13 @@ def test_a_nan_anywhere_is_the_extreme_and_the_first_one_is_found(n, at):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int16", "uint8", "bool"])
-@pytest.mark.parametrize("width", [5, 40, 300])
+@pytest.mark.parametrize("width", [5, 40, 2100])
 def test_extremes_across_memory_are_those_along_memory(width, dtype):
-    array = (np.random.default_rng(0).standard_normal((50, width)) * 3).astype(dtype)
+    array = (np.random.default_rng(0).standard_normal((51, width)) * 3).astype(dtype)
     if dtype.startswith("float"):
         array[7:9, 2] = np.nan
+        array[50, 4] = np.nan
+        array[5, 1] = array[6, 1] = np.inf
         array[0, 3] = np.nan
     x = tensor(array)
     for name in ("max", "min"):

@@ -60,12 +60,19 @@ def layer_norm_backward_weight(call):
     return [replicated(call)] + [Candidate((SUM,), (Shard(k),) * n) for k in range(rows)]
 
 
-@rule("batch_norm", "batch_norm_with", "batch_norm_backward", "batch_norm_backward_weight")
+@rule(
+    *("batch_norm", "batch_norm_with"),
+    *("batch_norm_backward", "batch_norm_backward_weight", "batch_norm_gradients"),
+)
 def batch_norm(call):
     """Channels are normalised apart from each other; with given statistics, so are rows."""
     rows = "bc" + "*" * (call.operands[0].ndim - 2)
     inputs = [rows if spec.ndim > 1 else "c" for spec in call.operands]
-    outputs = {"batch_norm": [rows, "c", "c", "c"], "batch_norm_backward_weight": ["c"]}
+    outputs = {
+        "batch_norm": [rows, "c", "c", "c"],
+        "batch_norm_backward_weight": ["c"],
+        "batch_norm_gradients": [rows, "c", "c"],
+    }
     free = "bc" if call.name == "batch_norm_with" else "c"
     return by_letters(inputs, outputs.get(call.name, [rows]), free=free, linear=False)
 

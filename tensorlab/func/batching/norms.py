@@ -42,7 +42,7 @@ def _unfold_channels(x, size):
     return unfold(x, size) if x.ndim == 1 else x.unflatten(1, (size, -1)).movedim(1, 0)
 
 
-for _name in ("batch_norm_backward", "batch_norm_backward_weight"):
+for _name in ("batch_norm_backward", "batch_norm_backward_weight", "batch_norm_gradients"):
     batching.give(_name, channels_folded)
 
 
