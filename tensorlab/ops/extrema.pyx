@@ -93,7 +93,6 @@ cdef inline sortable extreme_of_row(sortable* x, ssize n, bint is_min) noexcept 
     cdef sortable[64] lane                                # LANES
     cdef sortable best = x[0]
     cdef ssize i
-    cdef int k
     if n < FEW:
         for i in range(1, n):
             best = select(best, x[i], is_min)

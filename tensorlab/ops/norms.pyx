@@ -72,8 +72,11 @@ cdef inline void norm_row(real* total, real* x, ssize n, int kind, real p) noexc
             for k in range(LANES):
                 lane[k] = fold_one(lane[k], x[j + k], kind, p)
             j += LANES
-        for k in range(1, LANES):
-            lane[0] = merge_one(lane[0], lane[k], kind)
+        for k in range(16):                             # loops of constant length, in pairs: none waits for all others
+            lane[k] = merge_one(lane[k], lane[k + 16], kind)
+        for k in range(4):
+            lane[k] = merge_one(merge_one(lane[k], lane[k + 8], kind), merge_one(lane[k + 4], lane[k + 12], kind), kind)
+        lane[0] = merge_one(merge_one(lane[0], lane[1], kind), merge_one(lane[2], lane[3], kind), kind)
         total[0] = merge_one(total[0], lane[0], kind)
     while j < n:
         total[0] = fold_one(total[0], x[j], kind, p)
