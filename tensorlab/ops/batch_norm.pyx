@@ -49,7 +49,7 @@ cdef struct Planes:             # x as (batch, channels, spread), row-major, in 
     void* mean
     void* variance              # of the forward pass
     void* rstd
-    double* sums                # the mean so far, from the first sample's on, or in the backward pass sum(grad)
+    double* sums                # the mean so far, counted from the first element, or in the backward pass sum(grad)
     double* other_sums          # the squares around it, or sum(grad * (x - mean))
     void* a                     # coefficients
     void* b
@@ -100,8 +100,8 @@ cdef inline void write_sample(real* out, real* grad, real* x, real* a, real* b, 
             out[k] = a[k] * grad[k] + (b[k] * x[k] + c[k])
 
 cdef void find_moments(Planes* planes, ssize begin, ssize end, real* means) noexcept nogil:
-    """Mean and variance, merged from those of samples (Chan et al. 1983). Means are counted from that of the first
-    sample, so that little is rounded off."""
+    """Mean and variance, merged from those of samples (Chan et al. 1983). Means are counted from the first
+    element, so that little is rounded off."""
     cdef real* variances = <real*>planes.variance
     cdef real* firsts = <real*>planes.a
     cdef real* x = <real*>planes.x
@@ -109,7 +109,7 @@ cdef void find_moments(Planes* planes, ssize begin, ssize end, real* means) noex
     cdef double share
     cdef ssize i, k, n = planes.spread
     for k in range(begin, end):
-        firsts[k] = x[k * n] + sum_of_blocks(x + k * n, x[k * n], n, False) / n if planes.batch * n > 0 else <real>0
+        firsts[k] = x[k * n] if planes.batch * n > 0 else <real>0
         planes.sums[k] = planes.other_sums[k] = 0
     for i in range(planes.batch):
         share = <double>1 / (i + 1)
@@ -314,13 +314,13 @@ cdef int normalize(TensorBase out, TensorBase rstd, TensorBase x, TensorBase wei
 # them that was written to.
 @BATCH_NORM.derivative("x", "weight", "bias")
 def batch_norm_derivative(TensorBase grad, x, weight, eps, mean, rstd, wanted):
-    of_x, of_weight, of_bias = wanted
+    cdef tuple grads
     if False not in wanted and not will_differentiate_again():
-        of_x, of_weight, of_bias = run_tuple(BATCH_NORM_GRADIENTS, (grad, x, weight, eps, mean, rstd))
-        return of_x, of_weight, of_bias                 # in a new tuple: the pass empties it
-    return (run_tuple(BATCH_NORM_BACKWARD, (grad, x, weight, eps, mean, rstd)) if of_x else None,
-            run_tuple(BATCH_NORM_BACKWARD_WEIGHT, (grad, x, eps, mean, rstd)) if of_weight else None,
-            grad.sum(other_dims(grad.ndim_)) if of_bias else None)
+        grads = run_tuple(BATCH_NORM_GRADIENTS, (grad, x, weight, eps, mean, rstd))
+        return grads[0], grads[1], grads[2]             # in a new tuple: the pass empties it
+    return (run_tuple(BATCH_NORM_BACKWARD, (grad, x, weight, eps, mean, rstd)) if wanted[0] else None,
+            run_tuple(BATCH_NORM_BACKWARD_WEIGHT, (grad, x, eps, mean, rstd)) if wanted[1] else None,
+            grad.sum(other_dims(grad.ndim_)) if wanted[2] else None)
 
 def batch_norm(TensorBase input not None, TensorBase running_mean, TensorBase running_var, TensorBase weight=None,
                TensorBase bias=None, bint training=False, momentum=0.1, double eps=1e-5):

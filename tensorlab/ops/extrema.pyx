@@ -33,6 +33,7 @@ cdef enum:
     LANES = 64
     FEW = 8
     BLOCK = 64                  # elements that are searched at a time
+    ROWS = 8
     NOWHERE = 2147483647
     STRETCH = 4096              # of a line whose index is wanted: it stays in the L1 cache until it is searched
 
@@ -304,24 +305,46 @@ cdef void min_loop(void** data, ssize n, sortable* as_this) noexcept nogil:
 
 cdef inline void extreme_of_strip(void** data, ssize stride, ssize n, ssize width, sortable* values,
                                   bint is_min) noexcept nogil:
-    """Slices that run across memory, side by side; FEW rows of them at a time, so that what was found is read and
-    written seldom. Numbers and the rows with the first nan are looked for apart."""
+    """Slices that run across memory, side by side; ROWS rows of them at a time, so that what was found is read and
+    written seldom. Plain selects only, so that they are vectorised: numbers and the first nan are looked for apart.
+
+    Where fewer rows are left the last one is taken again, which changes nothing.
+    """
+    cdef ssize[ROWS] starts
     cdef int32_t[STRIP] at
     cdef int32_t[STRIP] nan_from
     cdef sortable[STRIP] best
     cdef sortable* x = <sortable*>data[0]
+    cdef sortable value, so_far, nan
     cdef int64_t* indices = <int64_t*>data[2]
-    cdef int32_t i = 0, j, columns = <int32_t>width
+    cdef int32_t i = 0, j, k, found, columns = <int32_t>width
     for j in range(columns):
         best[j] = x[j]
         at[j] = 0
         nan_from[j] = NOWHERE
-    while i + FEW <= n:
-        extremes_of_few(best, at, nan_from, x + i * stride, stride, i, FEW, columns, is_min)
-        i += FEW
     while i < n:
-        extremes_of_few(best, at, nan_from, x + i * stride, stride, i, 1, columns, is_min)
-        i += 1
+        for k in range(ROWS):
+            starts[k] = (i + k if i + k < n else n - 1) * stride
+        for j in range(columns):
+            so_far = best[j]
+            found = at[j]
+            nan = 0
+            for k in range(ROWS):
+                value = x[starts[k] + j]
+                if is_min:
+                    found = i + k if value < so_far else found
+                    so_far = value if value < so_far else so_far
+                else:
+                    found = i + k if value > so_far else found
+                    so_far = value if value > so_far else so_far
+                if sortable is float or sortable is double:
+                    nan = value if value != value else nan
+            best[j] = so_far
+            at[j] = found
+            if sortable is float or sortable is double:
+                found = i if nan != nan else NOWHERE
+                nan_from[j] = found if found < nan_from[j] else nan_from[j]
+        i += ROWS
     for j in range(columns):
         if nan_from[j] < NOWHERE:
             at[j] = nan_from[j]
@@ -330,31 +353,6 @@ cdef inline void extreme_of_strip(void** data, ssize stride, ssize n, ssize widt
             best[j] = x[at[j] * stride + j]
         values[j] = best[j]
         indices[j] = at[j]
-
-cdef inline void extremes_of_few(sortable* best, int32_t* at, int32_t* nan_from, sortable* x, ssize stride,
-                                 int32_t first, int rows, int32_t columns, bint is_min) noexcept nogil:
-    """Plain selects only, so that they are vectorised."""
-    cdef sortable value, so_far, nan
-    cdef int32_t j, k, found
-    for j in range(columns):
-        so_far = best[j]
-        found = at[j]
-        nan = 0
-        for k in range(rows):
-            value = x[j + k * stride]
-            if is_min:
-                found = first + k if value < so_far else found
-                so_far = value if value < so_far else so_far
-            else:
-                found = first + k if value > so_far else found
-                so_far = value if value > so_far else so_far
-            if sortable is float or sortable is double:
-                nan = value if value != value else nan
-        best[j] = so_far
-        at[j] = found
-        if sortable is float or sortable is double:
-            found = first if nan != nan else NOWHERE
-            nan_from[j] = found if found < nan_from[j] else nan_from[j]
 
 cdef void max_strip(void** data, ssize* strides, ssize n, ssize width, sortable* as_this) noexcept nogil:
     extreme_of_strip(data, strides[0], n, width, <sortable*>data[1], False)
