@@ -144,6 +144,7 @@ NO_FASTER = {
         "tensorlab.ops.sorting",
     ),
     "avx512": (
+        "tensorlab.ops.batch_norm",
         "tensorlab.ops.indexing.embedding",
         "tensorlab.ops.indexing.index_along_dim",
         "tensorlab.ops.indexing.nonzero",
