@@ -111,28 +111,36 @@ cdef inline real sum_of_products(real* x, real* y, ssize n) noexcept nogil:
     return total
 
 cdef inline real largest(real* x, ssize n) noexcept nogil:
-    """The largest element; nan is passed over."""
+    """The largest element; nan is passed over. The last block overlaps the one before it, which changes nothing."""
     cdef real[LANES] lane
+    cdef real[FEW] few
     cdef real best = <real>-INFINITY
-    cdef ssize i = 0
+    cdef ssize i
     cdef int k
-    if n >= LANES:
+    if n < FEW:
+        for i in range(n):
+            best = larger(x[i], best)
+        return best
+    if n < LANES:
+        for k in range(FEW):
+            few[k] = larger(x[k], x[n - FEW + k])
+        if n > 2 * FEW:
+            for k in range(FEW):
+                few[k] = larger(larger(x[k + FEW], x[n - 2 * FEW + k]), few[k])
+    else:
         for k in range(LANES):
             lane[k] = x[k]
         i = LANES
-        while i + LANES <= n:
+        while i < n:
+            i = min(i, n - LANES)
             for k in range(LANES):
                 lane[k] = larger(x[i + k], lane[k])
             i += LANES
-        for k in range(16):             # loops of constant length
-            lane[k] = larger(larger(lane[k + 48], lane[k + 32]), larger(lane[k + 16], lane[k]))
-        for k in range(4):
-            lane[k] = larger(larger(lane[k + 12], lane[k + 8]), larger(lane[k + 4], lane[k]))
-        best = larger(larger(lane[3], lane[2]), larger(lane[1], lane[0]))
-    while i < n:
-        best = larger(x[i], best)
-        i += 1
-    return best
+        for k in range(FEW):
+            few[k] = larger(larger(lane[k + 48], lane[k + 32]), larger(lane[k + 16], lane[k]))
+    for k in range(4):                  # loops of constant length
+        few[k] = larger(larger(few[k + 12], few[k + 8]), larger(few[k + 4], few[k]))
+    return larger(larger(few[3], few[2]), larger(few[1], few[0]))
 
 cdef inline real larger(real x, real y) noexcept nogil:
     return x if x > y else y
