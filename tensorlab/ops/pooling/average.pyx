@@ -11,9 +11,9 @@ from tensorlab._core.layout cimport int_argument, shape_text, ssize
 from tensorlab._core.loops.iterator cimport plain_as, plain_result, put_back
 from tensorlab._core.tensor cimport TensorBase, memory_of
 from tensorlab.ops.pooling.windows cimport (
-    BEHIND, COUNT, FIRST, Planes, axis_sizes, check_axes, check_filled, describe, ints_for_axes,
-    ints_beside, ints_of, lengths_of, run_planes, strides_or_kernels, result_of_sizes,
-    windows_of
+    BEHIND, COUNT, FIRST, WINDOW_BLOCK, EvenWindows, Planes, axis_sizes, check_axes, check_filled,
+    describe, find_even, ints_for_axes, ints_beside, ints_of, lengths_of, rows_together,
+    run_planes, strides_or_kernels, result_of_sizes, windows_of
 )
 
 from tensorlab.errors import ShapeError
@@ -27,31 +27,83 @@ ctypedef fused mean_number:
 # ---------------------------------------------------------------- loops
 cdef void mean_of_planes(Planes* p, ssize begin, ssize end, mean_number* x) noexcept nogil:
     """The mean of each window; of integers rounded towards 0."""
-    cdef mean_number* out = <mean_number*>p.out
+    cdef mean_number* out = <mean_number*>p.out + begin * p.out_size
     cdef mean_number* plane
-    cdef mean_number total
     cdef const int64_t* in_slices
     cdef const int64_t* in_rows
-    cdef const int64_t* in_columns
-    cdef ssize height = p.rows.size, width = p.columns.size
-    cdef ssize k, s, i, j, depth, row, column, start, at
+    cdef const int64_t* in_columns = p.columns.windows
+    cdef EvenWindows even
+    cdef ssize k, s, i, j, _i, rows, n = p.columns.out_size
+    find_even(p, begin, &even)
     for k in range(begin, end):
         plane = x + k * p.size
-        at = k * p.out_size
         for s in range(p.slices.out_size):
             in_slices = p.slices.windows + 3 * s
-            for i in range(p.rows.out_size):
+            i = 0
+            while i < p.rows.out_size:
+                rows = rows_together(&even, i)
                 in_rows = p.rows.windows + 3 * i
-                for j in range(p.columns.out_size):
-                    in_columns = p.columns.windows + 3 * j
-                    total = 0
-                    for depth in range(in_slices[FIRST], in_slices[BEHIND]):
-                        for row in range(in_rows[FIRST], in_rows[BEHIND]):
-                            start = (depth * height + row) * width
-                            for column in range(in_columns[FIRST], in_columns[BEHIND]):
-                                total += plane[start + column]
-                    out[at] = total / divisor_of(p, in_slices, in_rows, in_columns, total)
-                    at += 1
+                j = even.first
+                while j < even.last:
+                    mean_of_block(p, plane, in_slices, in_rows, in_columns + 3 * j, out + j, rows,
+                                  min(<ssize>WINDOW_BLOCK, even.last - j))
+                    j += WINDOW_BLOCK
+                i += rows
+                for _i in range(rows):
+                    for j in range(even.first):
+                        out[j] = mean_of_window(p, plane, in_slices, in_rows, in_columns + 3 * j)
+                    for j in range(even.last, n):
+                        out[j] = mean_of_window(p, plane, in_slices, in_rows, in_columns + 3 * j)
+                    in_rows += 3
+                    out += n
+
+
+cdef inline mean_number mean_of_window(Planes* p, mean_number* plane, const int64_t* in_slices, const int64_t* in_rows,
+                                       const int64_t* in_columns) noexcept nogil:
+    cdef mean_number total = 0
+    cdef ssize depth, row, column, start
+    for depth in range(in_slices[FIRST], in_slices[BEHIND]):
+        for row in range(in_rows[FIRST], in_rows[BEHIND]):
+            start = (depth * p.rows.size + row) * p.columns.size
+            for column in range(in_columns[FIRST], in_columns[BEHIND]):
+                total += plane[start + column]
+    return total / divisor_of(p, in_slices, in_rows, in_columns, total)
+
+
+cdef void mean_of_block(Planes* p, mean_number* plane, const int64_t* in_slices, const int64_t* in_rows,
+                        const int64_t* in_columns, mean_number* out, ssize rows, ssize n) noexcept nogil:
+    """The means of n even windows of each of some even rows: all first numbers are added, then all second ones."""
+    cdef mean_number[WINDOW_BLOCK] totals
+    cdef mean_number* sums
+    cdef mean_number* at
+    cdef mean_number divisor = divisor_of(p, in_slices, in_rows, in_columns, <mean_number>0)
+    cdef ssize stride = in_columns[3 + FIRST] - in_columns[FIRST] if n > 1 else 1
+    cdef ssize row_stride = (in_rows[3 + FIRST] - in_rows[FIRST]) * p.columns.size if rows > 1 else 0
+    cdef ssize depth, row, column, i, j
+    for j in range(rows * n):
+        totals[j] = 0
+    for depth in range(in_slices[FIRST], in_slices[BEHIND]):
+        for row in range(in_rows[FIRST], in_rows[BEHIND]):
+            column = in_columns[FIRST]
+            while column < in_columns[BEHIND]:
+                sums, at = totals, plane + (depth * p.rows.size + row) * p.columns.size + column
+                if stride == 2 and column + 1 < in_columns[BEHIND]:     # pairs, which vector instructions take apart
+                    for i in range(rows):
+                        for j in range(n):
+                            sums[j] = sums[j] + at[2 * j] + at[2 * j + 1]
+                        sums, at = sums + n, at + row_stride
+                    column += 2
+                else:
+                    for i in range(rows):
+                        for j in range(n):
+                            sums[j] += at[stride * j]
+                        sums, at = sums + n, at + row_stride
+                    column += 1
+    sums = totals
+    for i in range(rows):
+        for j in range(n):
+            out[j] = sums[j] / divisor
+        sums, out = sums + n, out + p.columns.out_size
 
 
 cdef void spread_over_planes(Planes* p, ssize begin, ssize end, real* x) noexcept nogil:

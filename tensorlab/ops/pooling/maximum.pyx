@@ -1,8 +1,7 @@
 """Max pooling: the largest number of each window, and where it was."""
 
 from libc.math cimport INFINITY
-from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memset
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 
 from tensorlab._core.dispatch.dispatch cimport run_tuple
 from tensorlab._core.dispatch.op cimport Op
@@ -14,17 +13,15 @@ from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops.iterator cimport plain_as, plain_result, put_back
 from tensorlab._core.tensor cimport TensorBase, alias, memory_of
 from tensorlab.ops.pooling.windows cimport (
-    BEHIND, FIRST, Planes, axis_sizes, check_axes, check_filled, describe, ints_for_axes,
-    ints_beside, ints_of, lengths_of, run_planes, strides_or_kernels, result_of_sizes,
-    windows_of
+    BEHIND, FIRST, WINDOW_BLOCK, EvenWindows, Planes, axis_sizes, check_axes, check_filled, describe,
+    find_even, ints_for_axes, ints_beside, ints_of, lengths_of, rows_together, run_planes,
+    strides_or_kernels, result_of_sizes, windows_of
 )
 
 
 # ---------------------------------------------------------------- loops
 cdef enum:
-    ROW_BLOCK = 64              # most windows that are searched side by side,
-    LANES = 16                  # so many at a time,
-    LEAST_EVEN = 4              # and from how many on that pays
+    LANES = 16                  # windows whose numbers are compared at a time
 
 
 cdef void max_of_planes(Planes* p, ssize begin, ssize end, number* x) noexcept nogil:
@@ -35,92 +32,104 @@ cdef void max_of_planes(Planes* p, ssize begin, ssize end, number* x) noexcept n
     cdef const int64_t* in_slices
     cdef const int64_t* in_rows
     cdef const int64_t* in_columns
-    cdef ssize k, s, i, j, at, first, last, n = p.columns.out_size
+    cdef EvenWindows even
+    cdef ssize k, s, i, j, _i, at, rows, n = p.columns.out_size
     for k in range(begin, end):
         plane = x + k * p.size
         at = k * p.out_size
         in_columns = p.columns.windows + k * p.columns.next_plane
-        find_even(p, in_columns, &first, &last)
+        if k == begin or p.columns.next_plane != 0:
+            find_even(p, k, &even)
         for s in range(p.slices.out_size):
             in_slices = p.slices.windows + k * p.slices.next_plane + 3 * s
-            for i in range(p.rows.out_size):
+            i = 0
+            while i < p.rows.out_size:
+                rows = rows_together(&even, i)
                 in_rows = p.rows.windows + k * p.rows.next_plane + 3 * i
-                out, indices = <number*>p.out + at, p.indices + at
-                for j in range(first):
-                    indices[j] = max_of_window(p, plane, in_slices, in_rows, in_columns + 3 * j, out + j)
-                j = first
-                while j < last:
-                    max_of_block(p, plane, in_slices, in_rows, in_columns + 3 * j, out + j, indices + j,
-                                 min(<ssize>ROW_BLOCK, last - j))
-                    j += ROW_BLOCK
-                for j in range(last, n):
-                    indices[j] = max_of_window(p, plane, in_slices, in_rows, in_columns + 3 * j, out + j)
-                at += n
-
-
-cdef void find_even(Planes* p, const int64_t* in_columns, ssize* first, ssize* last) noexcept nogil:
-    """Windows of one length and at one distance: those between the borders. There may be none."""
-    cdef ssize n = p.columns.out_size, stride, j = 0
-    while j + 1 < n and window_length(in_columns, j + 1) > window_length(in_columns, j):
-        j += 1
-    first[0] = last[0] = j
-    if n - j < LEAST_EVEN or p.size > INT32_MAX // (ROW_BLOCK + 1) or window_length(in_columns, j) <= 0:
-        return
-    stride = in_columns[3 * (j + 1) + FIRST] - in_columns[3 * j + FIRST]
-    while j < n and window_length(in_columns, j) == window_length(in_columns, first[0]) and (
-            in_columns[3 * j + FIRST] == in_columns[3 * first[0] + FIRST] + (j - first[0]) * stride):
-        j += 1
-    last[0] = j
-
-
-cdef inline ssize window_length(const int64_t* windows, ssize j) noexcept nogil:
-    return windows[3 * j + BEHIND] - windows[3 * j + FIRST]
+                j = even.first
+                while j < even.last:
+                    max_of_block(p, plane, in_slices, in_rows, in_columns + 3 * j, <number*>p.out + at + j, p.indices + at + j,
+                                 rows, min(<ssize>WINDOW_BLOCK, even.last - j))
+                    j += WINDOW_BLOCK
+                i += rows
+                for _i in range(rows):
+                    out, indices = <number*>p.out + at, p.indices + at
+                    for j in range(even.first):
+                        indices[j] = max_of_window(p, plane, in_slices, in_rows, in_columns + 3 * j, out + j)
+                    for j in range(even.last, n):
+                        indices[j] = max_of_window(p, plane, in_slices, in_rows, in_columns + 3 * j, out + j)
+                    in_rows += 3
+                    at += n
 
 
 cdef void max_of_block(Planes* p, number* plane, const int64_t* in_slices, const int64_t* in_rows, const int64_t* in_columns,
-                       number* out, int64_t* indices, ssize n) noexcept nogil:
-    """Search n even windows side by side: compare all first elements, then all second ones."""
-    cdef number[ROW_BLOCK] best, values
-    cdef int32_t[ROW_BLOCK] places                      # as wide as a float, so that both are chosen by one mask
-    cdef ssize s = in_slices[FIRST], row = in_rows[FIRST], column, start, j, width = p.columns.size
+                       number* out, int64_t* indices, ssize rows, ssize n) noexcept nogil:
+    """Search n even windows of each of some even rows side by side: compare all first elements, then all second ones."""
+    cdef number[WINDOW_BLOCK] best, values, next_values
+    cdef int32_t[WINDOW_BLOCK] places, offsets             # as wide as a float, so that both are chosen by one mask
+    cdef ssize s = in_slices[FIRST], row = in_rows[FIRST], column, start, i, j, width = p.columns.size
     cdef ssize stride = in_columns[3 + FIRST] - in_columns[FIRST] if n > 1 else 1
-    if s >= in_slices[BEHIND] or row >= in_rows[BEHIND]:
-        for j in range(n):
-            out[j] = lowest(out[j])
-            indices[j] = p.size
-        return
-    memset(values, 0, sizeof(values))                   # the last lanes may have no window
+    cdef ssize row_stride = (in_rows[3 + FIRST] - in_rows[FIRST]) * width if rows > 1 else 0
+    cdef ssize count = rows * n, whole = (count + LANES - 1) // LANES * LANES
     start = (s * p.rows.size + row) * width + in_columns[FIRST]
-    for j in range(ROW_BLOCK):
-        best[j] = lowest(values[j])
-        places[j] = <int32_t>(start + j * stride)
+    for i in range(rows):
+        for j in range(n):
+            offsets[i * n + j] = <int32_t>(i * row_stride + j * stride)
+    for j in range(count, whole):                       # the last lanes may have no window
+        offsets[j] = 0
+        values[j] = next_values[j] = 0
+    for j in range(whole):
+        best[j] = lowest(best[j])
+        places[j] = <int32_t>start + offsets[j]
+    if s >= in_slices[BEHIND] or row >= in_rows[BEHIND]:
+        for j in range(count):
+            places[j] = <int32_t>p.size
     while s < in_slices[BEHIND]:
         row = in_rows[FIRST]
         while row < in_rows[BEHIND]:
             column = in_columns[FIRST]
             while column < in_columns[BEHIND]:
                 start = (s * p.rows.size + row) * width + column
-                for j in range(n):
-                    values[j] = plane[start + j * stride]
-                take_larger(best, places, values, <int32_t>start, <int32_t>stride, n)
+                if stride == 2 and p.columns.step == 1 and column + 1 < in_columns[BEHIND]:
+                    for i in range(rows):
+                        take_pairs(values + i * n, next_values + i * n, plane + start + i * row_stride, n)
+                    take_larger(best, places, values, offsets, <int32_t>start, whole)
+                    take_larger(best, places, next_values, offsets, <int32_t>start + 1, whole)
+                    column += 2
+                    continue
+                for i in range(rows):
+                    for j in range(n):
+                        values[i * n + j] = plane[start + i * row_stride + j * stride]
+                take_larger(best, places, values, offsets, <int32_t>start, whole)
                 column += p.columns.step
             row += p.rows.step
         s += p.slices.step
-    for j in range(n):
-        out[j] = best[j]
-        indices[j] = places[j]
+    for i in range(rows):
+        for j in range(n):
+            out[j] = best[i * n + j]
+        for j in range(n):
+            indices[j] = places[i * n + j]
+        out, indices = out + p.columns.out_size, indices + p.columns.out_size
 
 
-cdef inline void take_larger(number* best, int32_t* places, const number* values, int32_t start, int32_t stride,
-                             ssize n) noexcept nogil:
+cdef inline void take_pairs(number* first, number* second, const number* x, ssize n) noexcept nogil:
+    """The numbers of n neighbouring pairs, which vector instructions take apart."""
+    cdef ssize i
+    for i in range(n):
+        first[i] = x[2 * i]
+        second[i] = x[2 * i + 1]
+
+
+cdef inline void take_larger(number* best, int32_t* places, const number* values, const int32_t* offsets, int32_t start,
+                             ssize whole) noexcept nogil:
     """Compare with one element of each window. Two plain choices: of one condition, joined by `or`, GCC makes branches."""
     cdef ssize i = 0
     cdef int j
     cdef number value, largest
     cdef int32_t place, here
-    while i < n:
+    while i < whole:
         for j in range(LANES):
-            value, largest, place, here = values[i + j], best[i + j], places[i + j], start + <int32_t>(i + j) * stride
+            value, largest, place, here = values[i + j], best[i + j], places[i + j], start + offsets[i + j]
             place = here if value > largest else place
             largest = value if value > largest else largest
             places[i + j] = here if value != value else place

@@ -8,6 +8,7 @@ cdef enum:
     FIRST = 0                   # columns of a table of windows: the first element,
     BEHIND = 1                  # the one after the last,
     COUNT = 2                   # and how many the mean divides by
+    WINDOW_BLOCK = 128          # most windows that are taken side by side
 
 cdef struct Axis:
     ssize size
@@ -29,6 +30,13 @@ cdef struct Planes:             # signals, images or volumes, one after another
     int64_t* indices
     void* loop                  # a planes_loop, of the type of x
 
+cdef struct EvenWindows:        # alike and at one distance: rows from first_row to last_row, in them windows from first to last
+    ssize first_row
+    ssize last_row
+    ssize first
+    ssize last
+    ssize rows                  # that are taken together
+
 ctypedef void (*planes_loop)(Planes* p, ssize begin, ssize end, void* x) noexcept nogil
 
 cdef tuple windows_of(tuple sizes, tuple kernels, tuple strides, tuple paddings, tuple dilations, bint ceil_mode,
@@ -46,3 +54,5 @@ cdef int check_filled(TensorBase x, int axes, str where) except -1
 cdef TensorBase result_of_sizes(int dtype, TensorBase like, tuple sizes)
 cdef int describe(Planes* p, TensorBase x, tuple windows, tuple counts, bint per_plane) except -1
 cdef void run_planes(Planes* p, void* loop) noexcept
+cdef void find_even(const Planes* p, ssize plane, EvenWindows* even) noexcept nogil
+cdef ssize rows_together(const EvenWindows* even, ssize i) noexcept nogil

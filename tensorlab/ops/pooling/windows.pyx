@@ -5,7 +5,7 @@ one row high, which is a volume one slice deep. The backward pass makes the wind
 they are the op's own, so no hook of saved tensors should see them, and making them costs nothing beside the loops.
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport INT32_MAX, int64_t
 
 from tensorlab._core.dtypes cimport INT64
 from tensorlab._core.layout cimport plain_ints, shape_text, ssize
@@ -17,6 +17,7 @@ from tensorlab.errors import ShapeError
 cdef enum:
     LARGEST_WINDOW = 0x7fffffff     # so that a product of two sizes fits in 64 bits
     GRAIN = 16384               # elements that make a thread worth starting
+    LEAST_EVEN = 3              # from so many windows on it pays to take them side by side
 
 cdef tuple NAMES = ("length", "height, width", "depth, height, width")
 
@@ -202,3 +203,39 @@ cdef void run_planes(Planes* p, void* loop) noexcept:
     p.loop = loop
     with nogil:
         parallel_for(run_share, p, p.planes, grain_of(GRAIN, p.size))
+
+
+# ---------------------------------------------------------------- windows side by side
+cdef void find_even(const Planes* p, ssize plane, EvenWindows* even) noexcept nogil:
+    """The windows of a plane that can be taken side by side. There may be none."""
+    find_even_along(&p.rows, plane, &even.first_row, &even.last_row)
+    find_even_along(&p.columns, plane, &even.first, &even.last)
+    if p.size > INT32_MAX:
+        even.last = even.first
+    even.rows = max(1, WINDOW_BLOCK // max(1, even.last - even.first))
+
+
+cdef void find_even_along(const Axis* axis, ssize plane, ssize* first, ssize* last) noexcept nogil:
+    """Windows along an axis that are alike, and at one distance: those between the borders."""
+    cdef const int64_t* windows = axis.windows + plane * axis.next_plane
+    cdef ssize n = axis.out_size, stride, j = 0
+    while j + 1 < n and window_length(windows, j + 1) > window_length(windows, j):
+        j += 1
+    first[0] = last[0] = j
+    if n - j < LEAST_EVEN or window_length(windows, j) <= 0:
+        return
+    stride = windows[3 * (j + 1) + FIRST] - windows[3 * j + FIRST]
+    while j < n and windows[3 * j + FIRST] == windows[3 * first[0] + FIRST] + (j - first[0]) * stride and (
+            window_length(windows, j) == window_length(windows, first[0])) and (
+            windows[3 * j + COUNT] == windows[3 * first[0] + COUNT]):
+        j += 1
+    last[0] = j
+
+
+cdef inline ssize window_length(const int64_t* windows, ssize j) noexcept nogil:
+    return windows[3 * j + BEHIND] - windows[3 * j + FIRST]
+
+
+cdef ssize rows_together(const EvenWindows* even, ssize i) noexcept nogil:
+    """How many rows of windows, from number i on, are taken together."""
+    return min(even.rows, even.last_row - i) if even.first_row <= i < even.last_row else 1
