@@ -108,7 +108,7 @@ def gather_backward_kernel(TensorBase out, TensorBase grad, dim, TensorBase inde
     """Zeros, with grad added where gather took from."""
     cdef int d = dim_of(dim, out, "gather_backward")
     fill_zero(out)
-    scatter_into(out, d, check_index(out, d, index, "gather_backward"), grad, ADD, "gather_backward")
+    scatter_into(out, d, check_index(out, d, index, "gather_backward"), grad, ADD, "gather_backward", True)
 
 
 # ---------------------------------------------------------------- scatter

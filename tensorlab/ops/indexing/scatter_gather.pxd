@@ -26,4 +26,5 @@ cdef bint check_loop(void* x, const int64_t* index, void* flat, ssize n, ssize x
 cdef int raise_bad_index(TensorBase x, int dim, TensorBase index, str where) except -1
 cdef TensorBase check_index(TensorBase x, int dim, TensorBase given, str where)
 cdef int check_source(TensorBase x, TensorBase index, TensorBase source, str where) except -1
-cdef int scatter_into(TensorBase x, int dim, TensorBase index, TensorBase flat, int mode, str where) except -1
+cdef int scatter_into(TensorBase x, int dim, TensorBase index, TensorBase flat, int mode, str where,
+                      bint is_new=*) except -1

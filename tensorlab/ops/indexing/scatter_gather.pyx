@@ -274,8 +274,9 @@ cdef int check_source(TensorBase x, TensorBase index, TensorBase source, str whe
     return 0
 
 
-cdef int scatter_into(TensorBase x, int dim, TensorBase index, TensorBase flat, int mode, str where) except -1:
-    """Write or accumulate, after all indices have been checked."""
+cdef int scatter_into(TensorBase x, int dim, TensorBase index, TensorBase flat, int mode, str where,
+                      bint is_new=False) except -1:
+    """Write or accumulate, after all indices have been checked; of a new x, which an error drops, that needs no pass of its own."""
     cdef ScatterGather iter
     cdef TensorBase wide
     if index.numel_ == 0:
@@ -283,11 +284,11 @@ cdef int scatter_into(TensorBase x, int dim, TensorBase index, TensorBase flat, 
     memory_of(index), memory_of(flat)           # raise if one of them has none
     if must_be_widened(mode, x):
         wide = widened(x)
-        scatter_into(wide, dim, index, widened(flat), mode, where)
+        scatter_into(wide, dim, index, widened(flat), mode, where, is_new)
         copy_into(x, wide)
         return 0
     set_up_iterator(&iter, x, dim, index, flat)
-    if not run_iterator(&iter, check_loop, False, x, index, flat):
+    if not is_new and not run_iterator(&iter, check_loop, False, x, index, flat):
         raise_bad_index(x, dim, index, where)
     if not run_iterator(&iter, loop_for(mode, x.dtype_, where), True, x, index, flat):
         raise_bad_index(x, dim, index, where)

@@ -3,7 +3,7 @@
 from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 
-from tensorlab._core.dispatch.dispatch cimport run_tuple
+from tensorlab._core.dispatch.dispatch cimport run_4, run_tuple
 from tensorlab._core.dispatch.op cimport Op
 from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dtypes cimport (
@@ -12,6 +12,7 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops.iterator cimport plain_as, plain_result, put_back
 from tensorlab._core.tensor cimport TensorBase, alias, memory_of
+from tensorlab.ops.indexing.gather cimport GATHER_BACKWARD
 from tensorlab.ops.pooling.windows cimport (
     BEHIND, FIRST, WINDOW_BLOCK, EvenWindows, Planes, axis_sizes, check_axes, check_filled, describe,
     find_even, ints_for_axes, ints_beside, ints_of, lengths_of, rows_together, run_planes,
@@ -214,9 +215,8 @@ cdef tuple maxima_results(TensorBase x, tuple counts):
 
 def to_places(grad, indices, x_shape, axes):
     """The gradient of numbers that were taken from these places of each plane."""
-    planes = tuple(x_shape[:-axes])
-    flat = grad.new_zeros((*planes, x_shape[-axes:].numel()))
-    return flat.scatter_add(-1, indices.flatten(-axes), grad.flatten(-axes)).view(x_shape)
+    flat = (*x_shape[:-axes], x_shape[-axes:].numel())
+    return run_4(GATHER_BACKWARD, grad.flatten(-axes), -1, indices.flatten(-axes), flat).view(x_shape)
 
 
 # ---------------------------------------------------------------- max_pool1d, max_pool2d, max_pool3d
