@@ -26,16 +26,21 @@ from libc.math cimport (
 from libc.stdint cimport uint8_t, uint32_t
 
 cimport tensorlab._core.loops.c_math as c_math
+from tensorlab._core.loops.parallel cimport parallel_for
 from tensorlab._core.random cimport draw, draw_word
 
 cdef extern from "tl_math.h" nogil:
     uint32_t tl_bits_of_float(float x)
+    uint64_t tl_bits_of_double(double x)
     float tl_float_of_bits(uint32_t bits)
     double tl_log1p(double x)
 
 cdef enum:
     CHUNK = 512                 # words drawn at a time: 2 KiB, which stay in the first-level cache
+    DRAWN = 1 << 16             # words drawn before threads share what is made of them
+    GRAIN = 8192                # normals that make a thread worth starting
     MASK_24 = (1 << 24) - 1
+    SQRT_HALF = 0x3f3504f3      # the bits of sqrt(1/2) as float
 
 cdef uint64_t MASK_53 = (<uint64_t>1 << 53) - 1
 cdef float UNIT_24 = 2.0 ** -24
@@ -49,20 +54,30 @@ cdef inline uint64_t pair(const uint32_t* words, ssize i) noexcept nogil:
 
 
 # ---------------------------------------------------------------- uniform
+cdef inline void draw_bits(real* out, ssize n, Generator generator) noexcept nogil:
+    """The words that n numbers are made of, where the numbers belong: one for a float, two for a double."""
+    draw(generator, <uint32_t*>out, n * <ssize>(sizeof(real) // sizeof(uint32_t)))
+
+
+cdef inline void bits_to_units(real* out, ssize n) noexcept nogil:
+    """Uniform in [0, 1), from their words: as many random bits as the type has in its mantissa."""
+    cdef uint64_t bits
+    cdef ssize i
+    for i in range(n):
+        if real is float:               # through a signed integer, which AVX2 can convert
+            out[i] = <float><int>(tl_bits_of_float(out[i]) & MASK_24) * UNIT_24
+        else:                           # the word that was drawn first is the upper half
+            bits = tl_bits_of_double(out[i])
+            out[i] = <double><int64_t>(((bits << 32) | (bits >> 32)) & MASK_53) * UNIT_53
+
+
 cdef void fill_unit(real* out, ssize n, Generator generator) noexcept nogil:
-    """Uniform in [0, 1): as many random bits as the type has in its mantissa."""
-    cdef uint32_t words[CHUNK]
-    cdef ssize i, count
+    """Uniform in [0, 1)."""
+    cdef ssize count
     while n > 0:
-        count = min(n, <ssize>(CHUNK if real is float else CHUNK // 2))
-        if real is float:
-            draw(generator, words, count)
-            for i in range(count):      # through a signed integer, which AVX2 can convert
-                out[i] = <float><int>(words[i] & MASK_24) * UNIT_24
-        else:
-            draw(generator, words, 2 * count)
-            for i in range(count):
-                out[i] = <double><int64_t>(pair(words, i) & MASK_53) * UNIT_53
+        count = min(n, <ssize>CHUNK)
+        draw_bits(out, count, generator)
+        bits_to_units(out, count)
         out += count
         n -= count
 
@@ -92,11 +107,9 @@ cdef void fill_uniform(real* out, ssize n, Generator generator, double low,
 # ---------------------------------------------------------------- normal
 cdef inline float cephes_log(float x) noexcept nogil:
     """Logarithm of a positive normal number, as log(m) + e * log(2) with m from sqrt(1/2) to sqrt(2)."""
-    cdef uint32_t bits = tl_bits_of_float(x)
-    cdef float m = tl_float_of_bits((bits & 0x7fffff) | 0x3f000000)         # in [1/2, 1)
-    cdef float e = <float>(<int>(bits >> 23) - 126), t, square, y
-    t = m + m - <float>1.0 if m < <float>0.70710678 else m - <float>1.0     # m - 1, both exact
-    e = e - <float>1.0 if m < <float>0.70710678 else e
+    cdef int bits = <int>(tl_bits_of_float(x) - SQRT_HALF)      # counted from there, e is in the upper 9
+    cdef float e = <float>(bits >> 23), square, y
+    cdef float t = tl_float_of_bits((bits & 0x7fffff) + SQRT_HALF) - <float>1.0     # m - 1, exact
     square = t * t
     y = fmaf(<float>7.0376836292e-2, t, <float>-1.1514610310e-1)
     y = fmaf(y, t, <float>1.1676998740e-1)
@@ -127,7 +140,7 @@ cdef inline float cephes_sin(float x, int quarter_turns) noexcept nogil:
     cosine = fmaf(cosine * square, square, <float>-0.5 * square) + <float>1.0
     quarter_turns += nearest >> 1
     y = cosine if quarter_turns & 1 else sine
-    return -y if quarter_turns & 2 else y
+    return tl_float_of_bits(tl_bits_of_float(y) ^ <uint32_t>(quarter_turns & 2) << 30)     # -y if there are two
 
 
 cdef void box_muller(real* out, ssize n, real mean, real std) noexcept nogil:
@@ -151,17 +164,50 @@ cdef void box_muller(real* out, ssize n, real mean, real std) noexcept nogil:
         n -= NORMAL_BLOCK
 
 
+cdef struct Normals:
+    void* out
+    double mean
+    double std
+
+
+cdef void bits_to_normals(Normals* job, ssize begin, ssize end, real* as_this) noexcept nogil:
+    """The blocks from `begin` to `end`, of words that were drawn."""
+    cdef real* out = <real*>job.out + begin * NORMAL_BLOCK
+    cdef ssize count, n = (end - begin) * NORMAL_BLOCK
+    while n > 0:
+        count = min(n, <ssize>CHUNK)
+        bits_to_units(out, count)
+        box_muller(out, count, <real>job.mean, <real>job.std)
+        out += count
+        n -= count
+
+
+cdef void float_normals(void* job, ssize begin, ssize end) noexcept nogil:
+    bits_to_normals[float](<Normals*>job, begin, end, NULL)
+
+
+cdef void double_normals(void* job, ssize begin, ssize end) noexcept nogil:
+    bits_to_normals[double](<Normals*>job, begin, end, NULL)
+
+
 cdef void fill_normal(real* out, ssize n, Generator generator, double mean,
                       double std) noexcept nogil:
-    """Normal numbers as PyTorch fills contiguous memory; strided memory takes them singly."""
+    """Normal numbers as PyTorch fills contiguous memory; strided memory takes them singly.
+
+    One thread draws the words, and all make normals of them.
+    """
+    cdef Normals job
     cdef ssize count, whole = n - n % NORMAL_BLOCK
     if n < NORMAL_BLOCK:
         fill_normal_singly(out, n, generator, mean, std)
         return
+    job.mean, job.std = mean, std
     while whole > 0:
-        count = min(whole, <ssize>CHUNK)
-        fill_unit(out, count, generator)
-        box_muller(out, count, <real>mean, <real>std)
+        count = min(whole, <ssize>DRAWN)
+        draw_bits(out, count, generator)
+        job.out = out
+        parallel_for(float_normals if real is float else double_normals, &job,
+                     count // NORMAL_BLOCK, GRAIN // NORMAL_BLOCK)
         out += count
         whole -= count
     n %= NORMAL_BLOCK
