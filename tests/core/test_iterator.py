@@ -20,6 +20,14 @@ def test_a_transposed_operand_is_copied_in_its_new_order(rows, columns, dtype):
     assert np.array_equal(tl.from_numpy(x).t().contiguous().numpy(), x.T)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "float64", "complex128"])
+def test_a_transposed_copy_past_the_caches_is_whole(dtype):
+    columns = 2**10 + 64  # whole cache lines, and 8 MiB in all
+    rows = 2**23 // np.dtype(dtype).itemsize // columns + 3
+    x = numbers(np.random.default_rng(0), (columns, rows), dtype)
+    assert np.array_equal(tl.from_numpy(x).t().contiguous().numpy(), x.T)
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize(("rows", "columns"), ROWS_AND_COLUMNS)
 def test_a_column_meets_every_element_of_its_row(rows, columns, dtype):

@@ -8,7 +8,7 @@
 4. Otherwise they are run in tiles of at most TILE elements. An operand that is not a contiguous row of the type the loop
    computes in is gathered into a buffer first (and the result scattered from one): strides, broadcasting, casts and half
    types cost a pass through the L1 cache, and no op has to know of them. A transposed operand is gathered in tiles of 16
-   rows, so that each cache line is read once, and transposed block by block in registers.
+   rows, so that each cache line is read once, and transposed block by block in registers. A copy writes tiles where they belong.
 5. Large iterations are split over threads along the outermost dimension.
 
 Leaves out: choosing between loops by capability (that is done at import), and reductions, which have an iterator of their own
@@ -31,11 +31,16 @@ cdef extern from "transpose.h" nogil:
     void tl_transpose_4(int32_t* out, ssize out_stride, const int32_t* x, ssize x_stride)
     void tl_transpose_8(int64_t* out, ssize out_stride, const int64_t* x, ssize x_stride)
 
+cdef extern from "transposed_copy.h" nogil:
+    void tl_copy_transposed(void* transpose, char* out, ssize out_row, const char* x, ssize x_row, ssize m, ssize n, ssize size,
+                            bint is_large)
+
 cdef enum:
     TILE = 512                  # elements of a tile of several rows
     BUFFER = 8192               # bytes of a buffer: a tile of one row is as long as its widest elements allow
     TILE_ROWS = 16              # rows of a tile when some operand is transposed: 16 floats are a cache line
-    BLOCK = 256                 # rows and columns of a block of such tiles
+    BLOCK = 512                 # rows and columns of a block of such tiles
+    LARGE = 1 << 23             # bytes of a result that the caches would not keep
     SHORT_ROW = 64              # shorter rows are put together to tiles,
     SHORT_COPY = 2              # where there is more to do than to copy them
 
@@ -61,6 +66,7 @@ cdef struct Plane:                  # the two innermost dimensions, and a buffer
     ssize[MAX_OPERANDS] strides
     bint[MAX_OPERANDS] is_constant  # the operand is one number, and its buffer is already full of it
     bint is_copy                    # the loop only moves: what is gathered can go straight to where it belongs
+    bint is_large                   # the result, with all its planes
     ssize columns                   # of a tile of one row
     char[MAX_OPERANDS][BUFFER] buffers
 
@@ -90,16 +96,16 @@ cdef void transpose_tile(word* buffer, const word* data, ssize stride, ssize m, 
     """buffer[i, j] = data[j, i], in blocks that fit in registers; what is left over number by number."""
     cdef ssize i, j, side = 8 if word is int32_t else 4 if word is int64_t else 1 << 30     # other sizes have no blocks
     cdef ssize m_whole = m - m % side, n_whole = n - n % side
-    i = 0
-    while i < m_whole:
-        j = 0
-        while j < n_whole:
+    j = 0
+    while j < n_whole:
+        i = 0
+        while i < m_whole:
             if word is int32_t:
                 tl_transpose_4(buffer + i * n + j, n, data + j * stride + i, stride)
             elif word is int64_t:
                 tl_transpose_8(buffer + i * n + j, n, data + j * stride + i, stride)
-            j += side
-        i += side
+            i += side
+        j += side
     for i in range(m):
         for j in range(n_whole if i < m_whole else 0, n):
             buffer[i * n + j] = data[j * stride + i]
@@ -161,6 +167,7 @@ cdef void prepare_buffers(TensorIterator* iter, Plane* plane) noexcept nogil:
     for k in range(iter.operands):
         widest = max(widest, item_size[iter.operand[k].kernel_dtype])
     plane.columns = BUFFER // widest
+    plane.is_large = work * item_size[iter.operand[0].dtype] >= LARGE
     for k in range(iter.operands):
         plane.is_constant[k] = k > 0
         for d in range(iter.ndim):
@@ -288,10 +295,10 @@ cdef void run_rows(TensorIterator* iter, void* loop, Plane* plane, char** base, 
 
 cdef void run_plane(TensorIterator* iter, void* loop, Plane* plane, char** base, ssize rows, ssize columns) noexcept nogil:
     """The two innermost dimensions: long contiguous rows as they are, anything else in tiles."""
-    cdef ssize i = 0, j, tile_rows = 1, tile_columns = plane.columns
+    cdef ssize i = 0, j, tile_rows = 1, tile_columns = plane.columns, out_row, x_row
     cdef bint is_contiguous = not iter.one_by_one and columns >= (SHORT_COPY if plane.is_copy else SHORT_ROW)
-    cdef bint is_transposed = False, together = columns < SHORT_ROW
-    cdef int k
+    cdef bint is_transposed = False, together = columns < SHORT_ROW, moves
+    cdef int k, size
     for k in range(iter.operands):
         if plane.strides[k] != 1 and (plane.strides[k] != 0 or k == 0):
             is_contiguous = False
@@ -310,16 +317,25 @@ cdef void run_plane(TensorIterator* iter, void* loop, Plane* plane, char** base,
         tile_rows = TILE // columns
     elif is_transposed:
         tile_rows = TILE_ROWS
-        tile_columns = TILE // TILE_ROWS
+        tile_columns = plane.columns // TILE_ROWS
     if not is_transposed or together:
         run_block(iter, loop, plane, base, 0, rows, 0, columns, tile_rows, tile_columns, together)
         return
+    moves = (plane.is_copy and plane.strides[0] == 1 and plane.row_strides[1] == 1
+             and iter.operand[0].dtype == iter.operand[1].dtype and not iter.one_by_one)
+    size = item_size[iter.operand[0].dtype]
+    out_row, x_row = plane.row_strides[0] * size, plane.strides[1] * size
     # Tiles are run in blocks, whose pages, in all operands, are few enough to stay at hand.
     while i < rows:                     # range() with a variable step would be a Python object
         j = 0
         while j < columns:
-            run_block(iter, loop, plane, base, i, min(i + BLOCK, rows), j, min(j + BLOCK, columns),
-                      tile_rows, tile_columns, False)
+            if moves:
+                tl_copy_transposed(transpose_loops[size], base[0] + i * out_row + j * size, out_row,
+                                   base[1] + j * x_row + i * size, x_row, min(BLOCK, rows - i),
+                                   min(BLOCK, columns - j), size, plane.is_large)
+            else:
+                run_block(iter, loop, plane, base, i, min(i + BLOCK, rows),
+                          j, min(j + BLOCK, columns), tile_rows, tile_columns, False)
             j += BLOCK
         i += BLOCK
 
