@@ -63,6 +63,7 @@ WIDER = {
     "floating": ["real", "ordered", "inexact", "number", "any"],
     "complex": ["inexact", "number", "any"],
 }
+OF_ARRAY = re.compile(r"(tl_exp)@\((\w+)\)")  # a function that is faster for an array: see tl_math.h
 BLOCK = 256  # elements that are checked together for arguments that need a slower function
 
 
@@ -253,6 +254,9 @@ def loop(op, dtype) -> str:
 def loop_body(expression, dtype, parameters):
     """Return the C statements that write an expression's value for `count` elements of each parameter to `out`."""
     is_guarded = isinstance(expression, Guarded)
+    if not is_guarded and (called := OF_ARRAY.fullmatch(expression)):
+        call = f"{called[1]}@_array({called[2]}, out, count)"
+        return f"    {spelled(call, dtype, {})};\n"
     operands = {name: f"{name}[i]" for name in parameters}
     parts = [
         spelled(part, dtype, operands) for part in (expression if is_guarded else [expression])

@@ -155,6 +155,25 @@ static inline double tl_exp(double x) {
     return tl_scaled(1.0 + p, k_bits);
 }
 
+/* exp where it is a normal number, from -87 to 87 (-708 to 708), with the same bits: k is added to the
+   exponent. */
+static inline uint32_t tl_exp_is_specialf(float x) {
+    return (0x42adffffu - (tl_bits_of_float(x) & 0x7fffffffu)) >> 31;
+}
+static inline uint64_t tl_exp_is_special(double x) {
+    return (0x40861fffffffffffu - (tl_bits_of_double(x) & 0x7fffffffffffffffu)) >> 63;
+}
+static inline float tl_exp_usualf(float x) {
+    uint32_t k_bits;                                                 /* ends in k */
+    float p = tl_exp_splitf(x, 12582912.0f, &k_bits);
+    return tl_float_of_bits(tl_bits_of_float(1.0f + p) + (k_bits << 23));
+}
+static inline double tl_exp_usual(double x) {
+    uint64_t k_bits;
+    double p = tl_exp_split(x, 6755399441055744.0, &k_bits);
+    return tl_double_of_bits(tl_bits_of_double(1.0 + p) + (k_bits << 52));
+}
+
 /* 2**x: 1.2, 1.2 ULP. The remainder r = x - k is exact, and 2**r a polynomial of its own. */
 static inline float tl_exp2f(float x) {
     x = tl_clampf(x, -151.0f, 128.0f);
@@ -693,14 +712,15 @@ static inline double tl_hypot(double x, double y) {
 }
 
 /* ------------------------------------------------------------------------------------ arrays
-   The selects for special arguments are a quarter of log. So each block of an array is first searched
-   for such an argument, and only a block that has one goes through the function that knows them all.
+   The selects for special arguments are a quarter of exp and log. So each block of an array is first
+   searched for such an argument, and only a block that has one goes through the function that knows them
+   all.
    `out` may be `x`, but must not overlap it otherwise. */
-#define TL_ARRAY(function, real, is_special, usual, any)                                  \
+#define TL_ARRAY(function, real, integer, is_special, usual, any)                         \
     static inline void function(const real *x, real *out, ptrdiff_t n) {                  \
-        for (ptrdiff_t start = 0; start < n; start += 256) {                              \
-            ptrdiff_t stop = n - start < 256 ? n : start + 256;                           \
-            int has_special = 0;                                                          \
+        for (ptrdiff_t start = 0; start < n; start += 1024) {                             \
+            ptrdiff_t stop = n - start < 1024 ? n : start + 1024;                         \
+            integer has_special = 0;                                                      \
             for (ptrdiff_t i = start; i < stop; i++) has_special |= is_special(x[i]);     \
             if (has_special) {                                                            \
                 for (ptrdiff_t i = start; i < stop; i++) out[i] = any(x[i]);              \
@@ -709,7 +729,9 @@ static inline double tl_hypot(double x, double y) {
             }                                                                             \
         }                                                                                 \
     }
-TL_ARRAY(tl_logf_array, float, tl_log_is_specialf, tl_log_usualf, tl_logf)
-TL_ARRAY(tl_log_array, double, tl_log_is_special, tl_log_usual, tl_log)
+TL_ARRAY(tl_expf_array, float, uint32_t, tl_exp_is_specialf, tl_exp_usualf, tl_expf)
+TL_ARRAY(tl_exp_array, double, uint64_t, tl_exp_is_special, tl_exp_usual, tl_exp)
+TL_ARRAY(tl_logf_array, float, int, tl_log_is_specialf, tl_log_usualf, tl_logf)
+TL_ARRAY(tl_log_array, double, int, tl_log_is_special, tl_log_usual, tl_log)
 #undef TL_ARRAY
 #endif
