@@ -29,6 +29,13 @@ enum { TL_ROWS_AT_ONCE = 4 };
 #define TL_UNROLL
 #endif
 
+/* Have a vector in a register: GCC would rather load it again for each product. */
+#if defined(__GNUC__) && defined(__x86_64__)
+#define TL_KEEP(vector) __asm__("" : "+v"(vector))
+#else
+#define TL_KEEP(vector) ((void)0)
+#endif
+
 #define TL_REAL float
 #define TL_BITS 32
 #include "shifted_lines.h"
@@ -92,7 +99,8 @@ TL_FUSED static TL_ALWAYS_INLINE void sum_rows(vector *sums, const TL_REAL *line
     for (int i = 0; i < TL_ROWS_AT_ONCE + 2; i++)
         TL_UNROLL
         for (int c = 0; c < 3; c++) {
-            const vector line = *(const vector *)(lines + i * pitch + c);
+            vector line = *(const vector *)(lines + i * pitch + c);
+            TL_KEEP(line);
             TL_UNROLL
             for (int r = 0; r < TL_ROWS_AT_ONCE; r++)
                 if (i >= r && i < r + 3) sum[r] += weights[3 * (i - r) + c] * line;
