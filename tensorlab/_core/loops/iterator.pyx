@@ -41,6 +41,8 @@ cdef enum:
     TILE_ROWS = 16              # rows of a tile when some operand is transposed: 16 floats are a cache line
     BLOCK = 512                 # rows and columns of a block of such tiles
     LARGE = 1 << 23             # bytes of a result that the caches would not keep
+    LINE = 64                   # bytes of a cache line
+    MEMORY = 41024              # LINE + MAX_OPERANDS * BUFFER
     SHORT_ROW = 64              # shorter rows are put together to tiles,
     SHORT_COPY = 2              # where there is more to do than to copy them
 
@@ -68,7 +70,8 @@ cdef struct Plane:                  # the two innermost dimensions, and a buffer
     bint is_copy                    # the loop only moves: what is gathered can go straight to where it belongs
     bint is_large                   # the result, with all its planes
     ssize columns                   # of a tile of one row
-    char[MAX_OPERANDS][BUFFER] buffers
+    char* buffers[MAX_OPERANDS]
+    char[MEMORY] memory             # where they lie: the first one begins with a cache line
 
 
 cdef void fill_words(word* buffer, const word* value, ssize n) noexcept nogil:
@@ -169,6 +172,7 @@ cdef void prepare_buffers(TensorIterator* iter, Plane* plane) noexcept nogil:
     plane.columns = BUFFER // widest
     plane.is_large = work * item_size[iter.operand[0].dtype] >= LARGE
     for k in range(iter.operands):
+        plane.buffers[k] = plane.memory + (-<ssize>&plane.memory[0] & (LINE - 1)) + k * BUFFER
         plane.is_constant[k] = k > 0
         for d in range(iter.ndim):
             if iter.operand[k].strides[d] != 0:
