@@ -25,6 +25,9 @@ ctypedef fused mean_number:
 
 
 # ---------------------------------------------------------------- loops
+cdef enum:
+    LANES = 16
+
 cdef void mean_of_planes(Planes* p, ssize begin, ssize end, mean_number* x) noexcept nogil:
     """The mean of each window; of integers rounded towards 0."""
     cdef mean_number* out = <mean_number*>p.out + begin * p.out_size
@@ -61,13 +64,35 @@ cdef void mean_of_planes(Planes* p, ssize begin, ssize end, mean_number* x) noex
 cdef inline mean_number mean_of_window(Planes* p, mean_number* plane, const int64_t* in_slices, const int64_t* in_rows,
                                        const int64_t* in_columns) noexcept nogil:
     cdef mean_number total = 0
-    cdef ssize depth, row, column, start
+    cdef ssize depth, row, first = in_columns[FIRST], n = in_columns[BEHIND] - first, behind = in_rows[BEHIND]
+    if n == p.columns.size and behind > in_rows[FIRST]:             # whole rows continue one another
+        n *= behind - in_rows[FIRST]
+        behind = in_rows[FIRST] + 1
     for depth in range(in_slices[FIRST], in_slices[BEHIND]):
-        for row in range(in_rows[FIRST], in_rows[BEHIND]):
-            start = (depth * p.rows.size + row) * p.columns.size
-            for column in range(in_columns[FIRST], in_columns[BEHIND]):
-                total += plane[start + column]
+        for row in range(in_rows[FIRST], behind):
+            total += sum_of_row(plane + (depth * p.rows.size + row) * p.columns.size + first, n)
     return total / divisor_of(p, in_slices, in_rows, in_columns, total)
+
+
+cdef inline mean_number sum_of_row(const mean_number* x, ssize n) noexcept nogil:
+    """Long rows in sums that do not wait for each other."""
+    cdef mean_number[LANES] lane
+    cdef mean_number total = 0
+    cdef ssize j = 0
+    cdef int k
+    if n >= LANES:
+        for k in range(LANES):
+            lane[k] = 0
+        while j + LANES <= n:
+            for k in range(LANES):
+                lane[k] += x[j + k]
+            j += LANES
+        for k in range(LANES):
+            total += lane[k]
+    while j < n:
+        total += x[j]
+        j += 1
+    return total
 
 
 cdef void mean_of_block(Planes* p, mean_number* plane, const int64_t* in_slices, const int64_t* in_rows,
