@@ -436,3 +436,32 @@ def test_long_rows_of_windows_over_several_slices(dilation):
     np.testing.assert_array_equal(values.numpy(), right)
     found = np.take_along_axis(x.reshape(2, -1), places.numpy().reshape(2, -1), 1)
     np.testing.assert_array_equal(found, right.reshape(2, -1))
+
+
+@pytest.mark.parametrize("shape", [(13, 9), (20, 40), (9, 300), (40, 5), (7, 7)])
+@pytest.mark.parametrize("kernel, stride", [(2, 2), (3, 1), (3, 2), (2, 3), ((1, 4), (2, 1))])
+def test_rows_of_windows_that_are_taken_together_are_those_taken_singly(shape, kernel, stride):
+    """Blocks that a plane does not fill, borders on all sides, ties and nan."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 5, (2, 3, *shape)).astype(np.float32)
+    x[1][rng.random(x.shape[1:]) < 0.1] = np.nan
+
+    def program(T):
+        image, results = T.from_numpy(x), []
+        for padding, ceil_mode in itertools.product((0, (0, 1)), (False, True)):
+            places = (kernel, stride, padding)
+            results += T.nn.functional.max_pool2d(
+                image, *places, ceil_mode=ceil_mode, return_indices=True
+            )
+            for counts in (False, True):
+                results.append(T.nn.functional.avg_pool2d(image, *places, ceil_mode, counts))
+        return results
+
+    agree(program)
+
+
+def test_means_of_whole_planes_are_exact_where_their_sums_are():
+    for height, width in ((7, 7), (16, 16), (1, 1), (3, 50)):
+        x = tensorlab.arange(2.0 * height * width).view(2, 1, height, width)
+        means = F.adaptive_avg_pool2d(x, 1).flatten()
+        assert means.tolist() == [(height * width - 1) / 2, (3 * height * width - 1) / 2]

@@ -63,7 +63,7 @@ WIDER = {
     "floating": ["real", "ordered", "inexact", "number", "any"],
     "complex": ["inexact", "number", "any"],
 }
-OF_ARRAY = re.compile(r"(tl_exp)@\((\w+)\)")  # a function that is faster for an array: see tl_math.h
+OF_ARRAY = re.compile(r"(tl_exp)@\((\w+)\)")  # faster for an array: see the end of tl_math.h
 BLOCK = 256  # elements that are checked together for arguments that need a slower function
 
 

@@ -276,7 +276,7 @@ cdef int check_source(TensorBase x, TensorBase index, TensorBase source, str whe
 
 cdef int scatter_into(TensorBase x, int dim, TensorBase index, TensorBase flat, int mode, str where,
                       bint is_new=False) except -1:
-    """Write or accumulate, after all indices have been checked; of a new x, which an error drops, that needs no pass of its own."""
+    """Write or accumulate, after all indices have been checked. A new x, which an error drops, needs no pass for that."""
     cdef ScatterGather iter
     cdef TensorBase wide
     if index.numel_ == 0:

@@ -104,7 +104,7 @@ cdef void mean_of_block(Planes* p, mean_number* plane, const int64_t* in_slices,
     cdef mean_number divisor = divisor_of(p, in_slices, in_rows, in_columns, <mean_number>0)
     cdef ssize stride = in_columns[3 + FIRST] - in_columns[FIRST] if n > 1 else 1
     cdef ssize row_stride = (in_rows[3 + FIRST] - in_rows[FIRST]) * p.columns.size if rows > 1 else 0
-    cdef ssize depth, row, column, i, j
+    cdef ssize depth, row, column, _i, j
     for j in range(rows * n):
         totals[j] = 0
     for depth in range(in_slices[FIRST], in_slices[BEHIND]):
@@ -113,19 +113,19 @@ cdef void mean_of_block(Planes* p, mean_number* plane, const int64_t* in_slices,
             while column < in_columns[BEHIND]:
                 sums, at = totals, plane + (depth * p.rows.size + row) * p.columns.size + column
                 if stride == 2 and column + 1 < in_columns[BEHIND]:     # pairs, which vector instructions take apart
-                    for i in range(rows):
+                    for _i in range(rows):
                         for j in range(n):
                             sums[j] = sums[j] + at[2 * j] + at[2 * j + 1]
                         sums, at = sums + n, at + row_stride
                     column += 2
                 else:
-                    for i in range(rows):
+                    for _i in range(rows):
                         for j in range(n):
                             sums[j] += at[stride * j]
                         sums, at = sums + n, at + row_stride
                     column += 1
     sums = totals
-    for i in range(rows):
+    for _i in range(rows):
         for j in range(n):
             out[j] = sums[j] / divisor
         sums, out = sums + n, out + p.columns.out_size
