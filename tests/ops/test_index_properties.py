@@ -375,3 +375,21 @@ def test_places_to_fill_are_counted_from_the_end_where_they_are_negative():
     last = tensorlab.tensor([-1])
     assert x.index_fill(0, last, 9).tolist() == [[0, 1], [2, 3], [9, 9]]
     assert x.index_fill_(1, last, 7).tolist() == [[0, 7], [2, 7], [4, 7]]
+
+
+@pytest.mark.parametrize(
+    "shape", [(31,), (32,), (3, 65), (65, 3), (7, 3, 40), (16385,), (9000, 3, 2), (150, 257)]
+)
+@pytest.mark.parametrize("share", [0, 0.01, 0.5, 1])
+def test_masks_select_what_they_do_in_pytorch_at_the_edges_of_words_rows_and_chunks(shape, share):
+    generator = np.random.default_rng(0)
+    mask = generator.random(shape) < share
+    numbers = mask * generator.integers(1, 256, shape).astype(np.uint8)
+    for given in (mask, numbers):
+        expected = torch.from_numpy(given).nonzero()
+        assert (tensorlab.from_numpy(given).nonzero().numpy() == expected.numpy()).all()
+    for dtype in (np.uint8, np.int16, np.float32, np.float64, np.complex128):
+        x = generator.integers(0, 250, shape).astype(dtype)
+        selected = tensorlab.from_numpy(x)[tensorlab.from_numpy(mask)].numpy()
+        assert selected.shape == x[mask].shape
+        assert (selected == x[mask]).all()

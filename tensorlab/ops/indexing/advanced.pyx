@@ -15,6 +15,7 @@ from libc.stdint cimport int64_t
 
 from tensorlab._core.dispatch.dispatch cimport run_2, run_3, run_4
 from tensorlab._core.dispatch.op cimport Op, inplace_op
+from tensorlab._core.dispatch.operands cimport same_numbers
 from tensorlab._core.dispatch.recording cimport OpNode, end_record_inplace
 from tensorlab._core.dtypes cimport BOOL, INT32, INT64, UINT8
 from tensorlab._core.graph.graph cimport bump_version
@@ -29,7 +30,7 @@ from tensorlab._core.tensor cimport (
     result_like
 )
 from tensorlab.ops.filling cimport fill_zero, refuse_negative, start_overlapping, warn_if_expanded
-from tensorlab.ops.indexing.nonzero cimport flat_nonzero, unravel
+from tensorlab.ops.indexing.nonzero cimport flat_nonzero, unravel, where_true
 from tensorlab.ops.indexing.index_iterator cimport (
     ADD, PUT, TAKE, IndexIterator, add_kept_dim, apart_from, check_tensor, check_positions, must_be_widened, widened,
     end_kept_dims, for_each_index, refresh
@@ -292,8 +293,11 @@ cdef TensorBase index_forward(TensorBase x, list indices, str where):
     cdef Plan plan
     cdef IndexIterator iter
     cdef TensorBase out
-    cdef list tensors = read_indices(x, indices, &plan, where)
+    cdef list tensors
     cdef list _kept             # alive while the iterator reads their memory
+    if is_whole_mask(x, indices):
+        return where_true(x, <TensorBase>indices[0])
+    tensors = read_indices(x, indices, &plan, where)
     plan_result(&plan, tensors)
     if not is_meta(x):
         _kept = set_positions(&iter, &plan, tensors, where)
@@ -302,6 +306,12 @@ cdef TensorBase index_forward(TensorBase x, list indices, str where):
     if not is_meta(x):
         read_indexed(&iter, &plan, out, x, where)
     return out
+
+cdef bint is_whole_mask(TensorBase x, list indices) noexcept:
+    """Is the only index a mask for each element of x, which is contiguous?"""
+    cdef TensorBase mask = <TensorBase>indices[0]
+    return (len(indices) == 1 and mask is not None and (mask.dtype_ == BOOL or mask.dtype_ == UINT8) and x.ndim_ > 0
+            and x.is_contiguous_ and not is_meta(x) and mask.ndim_ == x.ndim_ and same_numbers(x.ndim_, x.sizes, mask.sizes))
 
 cdef int index_to(TensorBase out, TensorBase x, list indices, str where) except -1:
     """Write what is read at the indices into `out`."""
