@@ -2,6 +2,9 @@
 
 `topk` keeps the best k seen so far in order and reads a slice once. It tests a block of elements at a time against
 the worst of the kept ones; in a long slice almost no block has a better one, so it is read at the speed of memory.
+
+In a short slice the processor often guesses wrong whether an element is a better one, which takes longer than all the
+comparisons. So for a small k a first pass finds a number that the k best all precede, and little else does.
 """
 from libc.math cimport NAN
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
@@ -29,6 +32,9 @@ from tensorlab.ops.reductions import chosen_derivative, one_chosen_derivative
 
 cdef enum:
     BLOCK = 64                  # elements that are tested at a time
+    COLUMNS = 32                # elements a multiple of this apart are one column
+    FEW_COLUMNS = 16            # best elements up to which a pass over columns comes first,
+    LONG = 8192                 # and elements of a slice up to which it does
     FEW = 256                   # best elements that are kept in order by insertion; for more, the slice is sorted
     GRAIN = 4096                # elements that make a thread worth starting
 
@@ -82,6 +88,75 @@ cdef inline void top_few(number* best, int64_t* indices, number* x, ssize n, ssi
                 insert(best, indices, k, x[i + j], i + j, is_largest)
         i += BLOCK
 
+cdef inline bint find_bar(number* x, ssize n, ssize k, bint is_largest, number* bar) noexcept nogil:
+    """Find a number that at least k elements of x precede: one of the columns' best. False if there is none."""
+    cdef number[COLUMNS] tops
+    cdef int[COLUMNS] ranks     # how many of the columns' best precede this one
+    cdef ssize i = COLUMNS
+    cdef int j, other, rank = COLUMNS
+    for j in range(COLUMNS):
+        tops[j] = x[j]
+        ranks[j] = 0
+    while i + COLUMNS <= n:
+        if is_largest:
+            for j in range(COLUMNS):
+                tops[j] = x[i + j] if x[i + j] > tops[j] else tops[j]
+        else:
+            for j in range(COLUMNS):
+                tops[j] = x[i + j] if x[i + j] < tops[j] else tops[j]
+        i += COLUMNS
+    for other in range(COLUMNS):
+        if is_largest:
+            for j in range(COLUMNS):
+                ranks[j] += tops[other] > tops[j]
+        else:
+            for j in range(COLUMNS):
+                ranks[j] += tops[other] < tops[j]
+    for j in range(COLUMNS):
+        if k <= ranks[j] < rank:
+            rank = ranks[j]
+            bar[0] = tops[j]
+    return rank < COLUMNS
+
+cdef inline int find_in_row(number* x, int m, number bar, bint is_largest, int* found) noexcept nogil:
+    """Find those of m elements, one of each column, that are not behind `bar`."""
+    cdef int j, count = 0
+    if m == COLUMNS:
+        if is_largest:
+            for j in range(COLUMNS):
+                count += not x[j] <= bar                # true for nan as well
+        else:
+            for j in range(COLUMNS):
+                count += not x[j] >= bar
+        if count == 0:
+            return 0
+    count = 0
+    for j in range(m):
+        found[count] = j                                # without a branch
+        if is_largest:
+            count += not x[j] <= bar
+        else:
+            count += not x[j] >= bar
+    return count
+
+cdef inline bint top_by_columns(number* best, int64_t* indices, number* x, ssize n, ssize k, bint is_largest) noexcept nogil:
+    """What `top_few` does; False if no bar was found."""
+    cdef int[COLUMNS] found
+    cdef ssize i, kept = 0
+    cdef int j, count
+    cdef number bar
+    if not find_bar(x, n, k, is_largest, &bar):
+        return False
+    for i in range(0, n, 32):
+        count = find_in_row(x + i, <int>min(n - i, <ssize>COLUMNS), bar, is_largest, found)
+        for j in range(count):
+            if kept < k or precedes(x[i + found[j]], best[k - 1], is_largest):
+                kept = min(kept + 1, k)
+                insert(best, indices, kept, x[i + found[j]], i + found[j], is_largest)
+                if kept == k and precedes(best[k - 1], bar, is_largest):
+                    bar = best[k - 1]
+    return kept == k                                    # unless another thread has written to x meanwhile
+
 cdef void top_loop(number** data, ssize k, TopkParameters* parameters) noexcept nogil:
     cdef number* best = data[0]
     cdef number* x = data[2]
@@ -89,6 +164,8 @@ cdef void top_loop(number** data, ssize k, TopkParameters* parameters) noexcept 
     cdef uint32_t* order = <uint32_t*>data[3]
     cdef ssize i, n = parameters.n
     if k == 0:
+        return
+    if k <= FEW_COLUMNS and 4 * COLUMNS <= n <= LONG and top_by_columns(best, indices, x, n, k, parameters.is_largest):
         return
     if k <= FEW:
         top_few(best, indices, x, n, k, parameters.is_largest)

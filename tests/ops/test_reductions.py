@@ -303,6 +303,20 @@ def test_topk_is_the_head_of_the_sorted_line(k, largest):
     assert indices.tolist() == expected_indices[:, :k].tolist()
 
 
+@pytest.mark.parametrize("largest", [False, True])
+@pytest.mark.parametrize("values", [2, 40, 1000])
+def test_topk_of_lines_of_any_length_is_the_head_of_the_sorted_line(values, largest):
+    generator = np.random.default_rng(values)
+    for n in (127, 128, 129, 200, 300):
+        numbers = generator.integers(-values, values, (8, n)).astype(np.float32)
+        numbers[4:][generator.random((4, n)) < 0.1] = np.nan
+        numbers[7] = np.sort(numbers[7])[:: generator.choice([-1, 1])]
+        x = tensor(numbers)
+        for k in (1, 5, 16, 17):
+            order = x.argsort(descending=largest)[:, :k]
+            assert x.topk(k, largest=largest).indices.tolist() == order.tolist()
+
+
 def test_sorting_nothing_gives_nothing():
     for shape in ((0,), (3, 0), (0, 3)):
         values, indices = tensorlab.zeros(shape).sort(0)
