@@ -1,12 +1,18 @@
-"""The distinct elements of a tensor."""
-from libc.stdint cimport int64_t, uint8_t
+"""The distinct elements of a tensor.
+
+Elements are sorted, and a run of equal ones makes one element of the result. Whole numbers that lie close together, as
+labels do, are counted instead, in a table with a place for each number from the least to the largest.
+"""
+from libc.stdint cimport int64_t, uint64_t, uint8_t
 
 from tensorlab._core.dispatch.dispatch cimport run_2
 from tensorlab._core.dispatch.op cimport Op
-from tensorlab._core.dtypes cimport BOOL, INT64
+from tensorlab._core.dtypes cimport BOOL, BOOLEAN, INT64, INTEGRAL, is_in
 from tensorlab._core.graph.graph cimport ndim_of
 from tensorlab._core.layout cimport ssize, wrap_dim
-from tensorlab._core.tensor cimport TensorBase, empty_tensor, memory_of
+from tensorlab._core.loops.iterator cimport plain_as
+from tensorlab._core.state.devices cimport ON_CPU
+from tensorlab._core.tensor cimport TensorBase, empty_tensor, memory_of, takes_part
 from tensorlab.ops.filling cimport zeros_tensor
 from tensorlab.ops.sorted_values cimport sorted_values
 
@@ -14,6 +20,10 @@ from tensorlab._core.engine.function import without_derivative
 from tensorlab.errors import DimensionError, IndexOutOfRange, ShapeError
 from tensorlab.ops.joining import cat
 from tensorlab.ops.sorting import sort
+
+cdef enum:
+    SHORT_TABLE = 256           # places of a table that pays for any number of elements
+    LONG_TABLE = 65536          # and of one that fits the cache
 
 
 # ---------------------------------------------------------------- runs
@@ -71,9 +81,82 @@ cdef object chosen_results(str op, TensorBase input, object values, object inver
     return tuple(results) if len(results) > 1 else values
 
 
+# ---------------------------------------------------------------- counting
+cdef void find_range(const int64_t* x, ssize n, int64_t* least, int64_t* largest) noexcept nogil:
+    cdef int64_t low = x[0], high = x[0]
+    cdef ssize i
+    for i in range(n):
+        low = min(low, x[i])
+        high = max(high, x[i])
+    least[0], largest[0] = low, high
+
+
+cdef ssize count_values(const int64_t* x, ssize n, int64_t least, int64_t* table, ssize size) noexcept nogil:
+    """Count each value in its place of the table; return how many places are not 0. What another thread has made of a
+    value meanwhile may have no place."""
+    cdef ssize i, count = 0
+    cdef uint64_t place
+    for i in range(n):
+        place = <uint64_t>x[i] - <uint64_t>least
+        if place < <uint64_t>size:
+            table[place] += 1
+    for i in range(size):
+        count += table[i] != 0
+    return count
+
+
+cdef void list_values(int64_t* table, ssize size, int64_t least, int64_t* values, int64_t* counts) noexcept nogil:
+    """What was counted, in order. A value's place in the table receives its number."""
+    cdef ssize i, count = 0
+    for i in range(size):
+        if table[i] != 0:
+            values[count] = least + i
+            counts[count] = table[i]
+            table[i] = count
+            count += 1
+
+
+cdef void number_elements(const int64_t* x, ssize n, int64_t least, const int64_t* table, ssize size,
+                          int64_t* inverse) noexcept nogil:
+    cdef ssize i
+    cdef uint64_t place
+    for i in range(n):
+        place = <uint64_t>x[i] - <uint64_t>least
+        inverse[i] = table[place] if place < <uint64_t>size else 0
+
+
+cdef tuple distinct_by_counting(TensorBase flat, bint with_inverse):
+    """`distinct` of whole numbers; None if they do not lie close together."""
+    cdef TensorBase x = plain_as(flat, INT64), table, values, counts, inverse = None
+    cdef int64_t* at = <int64_t*>memory_of(x)
+    cdef int64_t least, largest
+    cdef ssize n = x.numel_, size, count
+    with nogil:
+        find_range(at, n, &least, &largest)
+    if <uint64_t>largest - <uint64_t>least >= <uint64_t>min(max(n, <ssize>SHORT_TABLE), <ssize>LONG_TABLE):
+        return None
+    size = largest - least + 1
+    table = zeros_tensor(INT64, 1, &size)
+    with nogil:
+        count = count_values(at, n, least, <int64_t*>table.data_, size)
+    values, counts = empty_tensor(INT64, 1, &count), empty_tensor(INT64, 1, &count)
+    list_values(<int64_t*>table.data_, size, least, <int64_t*>values.data_, <int64_t*>counts.data_)
+    if with_inverse:
+        inverse = empty_tensor(INT64, 1, &n)
+        with nogil:
+            number_elements(at, n, least, <int64_t*>table.data_, size, <int64_t*>inverse.data_)
+    return plain_as(values, flat.dtype_), inverse, counts
+
+
+# ---------------------------------------------------------------- distinct elements
 cdef tuple distinct(object flat, bint with_inverse):
-    """(values, number of each element's value, how often each value occurs) of a 1-d tensor, values sorted. Without the
-    second, the sort needs no indices."""
+    """(values, number of each element's value, how often each value occurs) of a contiguous vector, values sorted.
+    Without the second, which may then be None, the sort needs no indices."""
+    cdef TensorBase x = <TensorBase>flat
+    if is_in(x.dtype_, INTEGRAL | BOOLEAN) and x.numel_ > 0 and x.storage_.device == ON_CPU and not takes_part(x):
+        found = distinct_by_counting(x, with_inverse)
+        if found is not None:
+            return found
     values, order = sort(flat) if with_inverse else (sorted_values(flat, 0), None)
     is_new = marks(values)
     counts, inverse = run_2(RUNS, is_new, order)
@@ -117,7 +200,8 @@ def unique(TensorBase input not None, bint sorted=True, bint return_inverse=Fals
     x = input.detach()
     if dim is None:
         values, inverse, counts = distinct(x.reshape(-1).contiguous(), return_inverse)
-        return chosen_results("unique", input, values, inverse.reshape(input.shape), counts, return_inverse, return_counts)
+        inverse = inverse.reshape(input.shape) if return_inverse else None
+        return chosen_results("unique", input, values, inverse, counts, return_inverse, return_counts)
     d = dim_of_slices(input, dim, "unique")
     slices = x.movedim(d, 0)
     rows = slices.reshape([x.size(d), input.numel_ // max(x.size(d), 1)])

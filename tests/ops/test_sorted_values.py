@@ -129,6 +129,24 @@ def test_unique_has_the_same_values_whatever_else_is_asked(n, dtype):
     assert_same_bits(all_values[inverse], x)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int32", "int64"])
+@pytest.mark.parametrize("spread", [0, 1, 255, 256, 300, 65535, 65536, 2**64 - 1])
+def test_whole_numbers_close_together_or_far_apart_have_the_unique_ones_of_numpy(dtype, spread):
+    info = numpy.iinfo("uint8" if dtype == "bool" else dtype)
+    span = min(spread, 1 if dtype == "bool" else info.max - info.min)
+    for least in (info.min, info.max - span) if dtype != "bool" else (0,):
+        for n in (1, 300, 70_000 if spread == 65535 else 2000):
+            steps = numpy.random.default_rng(0).integers(0, span, n, "uint64", endpoint=True)
+            steps[[0, -1]] = 0, span
+            x = (steps + numpy.uint64(least % 2**64)).astype(dtype)
+            found = tensorlab.unique(
+                tensorlab.from_numpy(x), return_inverse=True, return_counts=True
+            )
+            expected = numpy.unique(x, return_inverse=True, return_counts=True)
+            for one, other in zip(found, expected, strict=True):
+                numpy.testing.assert_array_equal(one.numpy(), other, strict=True)
+
+
 def test_quantile_has_the_same_value_followed_or_not():
     x = numbers(501, "float32").nan_to_num().reshape(3, 167)
     for dim in (None, 0, 1):
