@@ -290,8 +290,9 @@ cdef void run_share(void* context, ssize begin, ssize end) noexcept nogil:
 cdef int for_each_index(IndexIterator* iter, int mode, TensorBase x, TensorBase flat, str where) except -1:
     """Move everything. Writing needs `check_positions` before; reading checks on the way.
 
-    Threads share the positions where they only read them. Where they write, a place may be meant by several positions, so
-    that a thread must have all of them: then the run or the outermost kept dimension is shared.
+    Threads share the positions where they only read them, or the outermost kept dimension if it is long, as each then
+    writes memory of its own. Where they write, a place may be meant by several positions, so that a thread must have all
+    of them: then the run or the outermost kept dimension is shared.
     """
     cdef index_loop loop = loop_for(mode, x.dtype_, where)
     cdef Job job
@@ -308,7 +309,9 @@ cdef int for_each_index(IndexIterator* iter, int mode, TensorBase x, TensorBase 
     job.iter, job.loop, job.x, job.flat, job.size = iter, loop, memory_of(x), memory_of(flat), size
     job.axis, job.failed = 0, False
     threads = thread_count(work, GRAIN)
-    if mode == TAKE and iter.n >= 64 * threads:
+    if mode == TAKE and iter.ndim > 0 and iter.sizes[0] >= 64 * threads:
+        job.axis, n, grain = 2, iter.sizes[0], max(32, grain_of(GRAIN, work // iter.sizes[0]))
+    elif mode == TAKE and iter.n >= 64 * threads:
         n, grain = iter.n, max(64, grain_of(GRAIN, work // iter.n))
     elif iter.run >= 32 * threads:
         job.axis, n, grain = 1, iter.run, max(32, iter.run // threads)       # every piece reads all positions
