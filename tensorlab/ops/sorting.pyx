@@ -132,33 +132,50 @@ cdef inline uint32_t deal(key_type key, key_type* keys, uint32_t* next_place) no
     keys[place] = key
     return place
 
-cdef inline key_type* radix_sort(key_type* keys, uint32_t* order, key_type* other_keys, uint32_t* other_order, ssize n,
-                                 key_type differing, uint32_t* counts) noexcept nogil:
-    """Sort keys, and `order` with them, unless it is NULL; return where the sorted keys are. `differing` has a 1 in each bit in
-    which two keys differ."""
-    cdef int bits = digit_bits(n), shift = 0, d
-    cdef uint32_t mask = (1 << bits) - 1, place, count
-    cdef ssize i
-    cdef uint32_t* result = order
-    while shift < 8 * <int>sizeof(key_type):
-        if differing >> shift & mask:
-            memset(counts, 0, (mask + 1) * sizeof(uint32_t))
-            for i in range(n):
-                counts[keys[i] >> shift & mask] += 1
-            place = 0
-            for d in range(<int>mask + 1):              # from counts to the place where each bucket begins
-                count = counts[d]
-                counts[d] = place
-                place += count
-            if order == NULL:
-                for i in range(n):
-                    deal(keys[i], other_keys, &counts[keys[i] >> shift & mask])
-            else:
-                for i in range(n):
-                    other_order[deal(keys[i], other_keys, &counts[keys[i] >> shift & mask])] = order[i]
-            keys, other_keys = other_keys, keys
-            order, other_order = other_order, order
+cdef inline int next_digit(key_type differing, int shift, int bits) noexcept nogil:
+    """The first bit of the next digit, from bit `shift` on, in which keys differ; the width of a key if there is none."""
+    while shift < 8 * <int>sizeof(key_type) and not differing >> shift & ((1 << bits) - 1):
         shift += bits
+    return min(shift, 8 * <int>sizeof(key_type))
+
+cdef inline void make_places(uint32_t* counts, ssize n) noexcept nogil:
+    """From the counts of buckets to the places where they begin."""
+    cdef uint32_t place = 0, count
+    cdef ssize i
+    for i in range(n):
+        count = counts[i]
+        counts[i] = place
+        place += count
+
+cdef inline key_type* radix_sort(key_type* keys, uint32_t* order, key_type* other_keys, uint32_t* other_order, ssize n,
+                                 key_type differing, int first, uint32_t* counts) noexcept nogil:
+    """Sort keys, and `order` with them, unless it is NULL; return where the sorted keys are. `differing` has a 1 in each bit
+    in which two keys differ; the lowest digit begins at bit `first`. While a digit is dealt, the next one is counted."""
+    cdef int bits = digit_bits(n), width = 8 * <int>sizeof(key_type), after
+    cdef int shift = next_digit(differing, first, bits)
+    cdef uint32_t mask = (1 << bits) - 1, place
+    cdef uint32_t* next_counts = counts + COUNTS
+    cdef ssize i
+    cdef key_type key
+    cdef uint32_t* result = order
+    memset(counts, 0, (mask + 1) * sizeof(uint32_t))
+    for i in range(n):
+        counts[keys[i] >> shift & mask] += 1
+    while shift < width:
+        after = next_digit(differing, shift + bits, bits)
+        make_places(counts, <ssize>mask + 1)
+        memset(next_counts, 0, (mask + 1) * sizeof(uint32_t))
+        for i in range(n):
+            key = keys[i]
+            if after < width:
+                next_counts[key >> after & mask] += 1
+            place = deal(key, other_keys, &counts[key >> shift & mask])
+            if order != NULL:
+                other_order[place] = order[i]
+        keys, other_keys = other_keys, keys
+        order, other_order = other_order, order
+        counts, next_counts = next_counts, counts
+        shift = after
     if order != result:
         memcpy(result, order, n * sizeof(uint32_t))
     return keys
@@ -210,7 +227,7 @@ cdef inline ssize find_equal(sortable* x, ssize n, sortable value, ssize rank) n
 
 cdef inline ssize index_of_rank(sortable* x, ssize n, ssize k, void* scratch, key_type differing) noexcept nogil:
     cdef uint32_t* counts = <uint32_t*>scratch
-    cdef key_type* keys = <key_type*>(counts + COUNTS)
+    cdef key_type* keys = <key_type*>(counts + 2 * COUNTS)
     cdef sortable value
     if make_keys(keys, x, n, <key_type>0, &differing):
         return k
@@ -235,7 +252,7 @@ cdef inline void values_of_ranks(sortable** data, ssize n, ssize count, key_type
     cdef sortable* out = data[1]
     cdef int64_t* ranks = <int64_t*>data[2]
     cdef uint32_t* counts = <uint32_t*>data[3]
-    cdef key_type* keys = <key_type*>(counts + COUNTS)
+    cdef key_type* keys = <key_type*>(counts + 2 * COUNTS)
     cdef key_type differing, next_key
     cdef ssize j, rank, place = 0, before = -2
     for j in range(count):
@@ -276,7 +293,7 @@ cdef inline bint has_negative_zero(sortable* x, ssize n, key_type as_this) noexc
 cdef inline void values_in_order(sortable* out, sortable* x, ssize n, void* scratch, ValueParameters* parameters,
                                  key_type differing) noexcept nogil:
     cdef uint32_t* counts = <uint32_t*>scratch
-    cdef key_type* keys = <key_type*>(counts + COUNTS)
+    cdef key_type* keys = <key_type*>(counts + 2 * COUNTS)
     cdef bint negative_zero = has_negative_zero(x, n, differing)
     cdef ssize i, at = 0
     if n <= parameters.short and parameters.sort_short != NULL and not negative_zero:
@@ -289,7 +306,7 @@ cdef inline void values_in_order(sortable* out, sortable* x, ssize n, void* scra
     if n <= INSERTION:
         insertion_sort(keys, <uint32_t*>NULL, n)
     else:
-        keys = radix_sort(keys, <uint32_t*>NULL, keys + n, <uint32_t*>NULL, n, differing, counts)
+        keys = radix_sort(keys, <uint32_t*>NULL, keys + n, <uint32_t*>NULL, n, differing, 0, counts)
     for i in range(n):
         out[i] = value_of(keys[i], x[0])
     if negative_zero:                                   # a stable sort keeps 0 and -0 in the order that they had
@@ -302,21 +319,34 @@ cdef inline void values_in_order(sortable* out, sortable* x, ssize n, void* scra
 
 cdef inline void order_of(uint32_t* order, sortable* x, ssize n, bint descending, void* scratch,
                           key_type flip) noexcept nogil:
+    """A key of 32 bits is sorted together with its index, as the upper half of one number."""
     cdef uint32_t* counts = <uint32_t*>scratch
-    cdef uint32_t* other_order = counts + COUNTS
-    cdef key_type* keys = <key_type*>(<char*>(counts + COUNTS) + ((n * sizeof(uint32_t) + 7) & ~<ssize>7))
+    cdef uint32_t* other_order = counts + 2 * COUNTS
+    cdef key_type* keys = <key_type*>(<char*>(counts + 2 * COUNTS) + ((n * sizeof(uint32_t) + 7) & ~<ssize>7))
+    cdef uint64_t* pairs = <uint64_t*>keys
     cdef key_type differing
     cdef ssize i
     if not descending:
         flip = 0                                        # flipped keys have the opposite order
+    if key_type is uint32_t:
+        keys += 2 * n                                   # where the other pairs will be
     for i in range(n):
         order[i] = <uint32_t>i
     if make_keys(keys, x, n, flip, &differing):
         return
-    if n <= INSERTION:
+    if key_type is uint32_t:
+        for i in range(n):
+            pairs[i] = <uint64_t>keys[i] << 32 | <uint64_t>i
+        if n <= INSERTION:
+            insertion_sort(pairs, <uint32_t*>NULL, n)
+        else:
+            pairs = radix_sort(pairs, <uint32_t*>NULL, pairs + n, <uint32_t*>NULL, n, <uint64_t>differing << 32, 32, counts)
+        for i in range(n):
+            order[i] = <uint32_t>pairs[i]
+    elif n <= INSERTION:
         insertion_sort(keys, order, n)
     else:
-        radix_sort(keys, order, keys + n, other_order, n, differing, counts)
+        radix_sort(keys, order, keys + n, other_order, n, differing, 0, counts)
 
 cdef void order_narrow(uint32_t* order, number* x, ssize n, bint descending, void* scratch) noexcept nogil:
     order_of(order, x, n, descending, scratch, <uint32_t>0xffffffff)
@@ -371,7 +401,7 @@ cdef int check_length(ssize n, int dim) except -1:
 
 cdef ssize scratch_bytes(ssize n) noexcept nogil:
     """Counts, the other half of the order, and two halves of keys."""
-    return (COUNTS + n) * sizeof(uint32_t) + (2 * n + 1) * sizeof(uint64_t)
+    return (2 * COUNTS + n) * sizeof(uint32_t) + (2 * n + 1) * sizeof(uint64_t)
 
 
 # ---------------------------------------------------------------- sort
