@@ -3,7 +3,8 @@
 A number is turned into an unsigned key of the same order, and keys are dealt into buckets, digit by digit, from the
 lowest digit to the highest. Each deal keeps the order of equal digits, so after the last one the keys are sorted, and
 equal elements stay in the order they had: the sort is stable. Digits in which all keys agree are skipped. Short slices
-are sorted by insertion. nan counts as larger than every number, -0 and 0 as equal.
+are dealt by their highest digits alone, or not at all, and then sorted by insertion. nan counts as larger than every
+number, -0 and 0 as equal.
 
 Where only a few ranks are wanted, such as the median, digits are read from the highest to the lowest, and after each one only the
 keys of one bucket are kept. Where only the values are wanted, keys are sorted without indices and turned back into numbers; but
@@ -41,7 +42,8 @@ ctypedef fused wide_type:
     double
 
 cdef enum:
-    INSERTION = 40              # elements up to which insertion is faster
+    INSERTION = 32              # elements up to which insertion is faster
+    SHORT = 512                 # elements that are mostly in order once their highest digits are
     COUNTS = 2048               # buckets of the longest digit, of 11 bits
     GRAIN = 4096                # elements that make a thread worth starting
 
@@ -181,7 +183,37 @@ cdef inline key_type* radix_sort(key_type* keys, uint32_t* order, key_type* othe
     return keys
 
 cdef inline int digit_bits(ssize n) noexcept nogil:
+    if n <= 128:
+        return 7
     return 8 if n < 2048 else 11
+
+cdef inline key_type* sort_keys(key_type* keys, uint32_t* order, key_type* other_keys, uint32_t* other_order, ssize n,
+                                key_type differing, int first, uint32_t* counts) noexcept nogil:
+    """What radix_sort does. In a short slice, two digits, or three of a wide key, put nearly all keys into order: those from
+    the highest bit on in which keys differ. The rest is done by insertion, unless many keys agree in them."""
+    cdef int top = 8 * <int>sizeof(key_type), low = first, digits = 2 if top - first <= 32 else 3
+    cdef key_type* dealt
+    cdef ssize i, close
+    if n <= INSERTION:
+        insertion_sort(keys, order, n)
+        return keys
+    if n <= SHORT:
+        while top > 0 and not differing >> (top - 1) & 1:
+            top -= 1
+        low = max(first, top - digits * digit_bits(n))
+    while True:
+        dealt = radix_sort(keys, order, other_keys, other_order, n, differing, low, counts)
+        if low == first:
+            return dealt
+        close = 0
+        for i in range(1, n):
+            close += dealt[i] >> low == dealt[i - 1] >> low
+        if close <= n // 4:
+            insertion_sort(dealt, order, n)
+            return dealt
+        if dealt != keys:
+            keys, other_keys = other_keys, keys
+        low = first
 
 cdef inline key_type key_of_rank(key_type* keys, ssize n, ssize* rank, key_type differing, uint32_t* counts) noexcept nogil:
     """The key with `rank` smaller or earlier ones, and to `rank` how many of these are equal to it. Keys are overwritten."""
@@ -303,10 +335,7 @@ cdef inline void values_in_order(sortable* out, sortable* x, ssize n, void* scra
     if make_keys(keys, x, n, <key_type>0, &differing):
         memcpy(out, x, n * sizeof(sortable))
         return
-    if n <= INSERTION:
-        insertion_sort(keys, <uint32_t*>NULL, n)
-    else:
-        keys = radix_sort(keys, <uint32_t*>NULL, keys + n, <uint32_t*>NULL, n, differing, 0, counts)
+    keys = sort_keys(keys, <uint32_t*>NULL, keys + n, <uint32_t*>NULL, n, differing, 0, counts)
     for i in range(n):
         out[i] = value_of(keys[i], x[0])
     if negative_zero:                                   # a stable sort keeps 0 and -0 in the order that they had
@@ -337,16 +366,11 @@ cdef inline void order_of(uint32_t* order, sortable* x, ssize n, bint descending
     if key_type is uint32_t:
         for i in range(n):
             pairs[i] = <uint64_t>keys[i] << 32 | <uint64_t>i
-        if n <= INSERTION:
-            insertion_sort(pairs, <uint32_t*>NULL, n)
-        else:
-            pairs = radix_sort(pairs, <uint32_t*>NULL, pairs + n, <uint32_t*>NULL, n, <uint64_t>differing << 32, 32, counts)
+        pairs = sort_keys(pairs, <uint32_t*>NULL, pairs + n, <uint32_t*>NULL, n, <uint64_t>differing << 32, 32, counts)
         for i in range(n):
             order[i] = <uint32_t>pairs[i]
-    elif n <= INSERTION:
-        insertion_sort(keys, order, n)
     else:
-        radix_sort(keys, order, keys + n, other_order, n, differing, 0, counts)
+        sort_keys(keys, order, keys + n, other_order, n, differing, 0, counts)
 
 cdef void order_narrow(uint32_t* order, number* x, ssize n, bint descending, void* scratch) noexcept nogil:
     order_of(order, x, n, descending, scratch, <uint32_t>0xffffffff)

@@ -129,6 +129,20 @@ def test_unique_has_the_same_values_whatever_else_is_asked(n, dtype):
     assert_same_bits(all_values[inverse], x)
 
 
+@pytest.mark.parametrize("n", [32, 33, 128, 129, 512, 513])
+@pytest.mark.parametrize("dtype", ["int16", "int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("far", [0, 1, 20])
+def test_a_short_line_of_which_few_are_far_from_the_others_is_sorted_stably(n, dtype, far):
+    generator = numpy.random.default_rng(n)
+    x = generator.integers(0, 60, (3, n)).astype(dtype)
+    x[:, :far] = generator.integers(20_000, 32_000, (3, far))
+    for descending in (False, True):
+        values, indices = tensorlab.from_numpy(x).sort(descending=descending)
+        order = (-x if descending else x).argsort(1, kind="stable")
+        numpy.testing.assert_array_equal(indices.numpy(), order)
+        numpy.testing.assert_array_equal(values.numpy(), numpy.take_along_axis(x, order, 1))
+
+
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int32", "int64"])
 @pytest.mark.parametrize("spread", [0, 1, 255, 256, 300, 65535, 65536, 2**64 - 1])
 def test_whole_numbers_close_together_or_far_apart_have_the_unique_ones_of_numpy(dtype, spread):
