@@ -32,9 +32,10 @@ from tensorlab.ops.reductions import chosen_derivative, one_chosen_derivative
 
 cdef enum:
     BLOCK = 64                  # elements that are tested at a time
-    COLUMNS = 32                # elements a multiple of this apart are one column
-    FEW_COLUMNS = 16            # best elements up to which a pass over columns comes first,
-    LONG = 8192                 # and elements of a slice up to which it does
+    COLUMNS = 32                # elements whose distance is a multiple of this make a column, 32 neighbours make a row;
+    ROWS = 256                  # rows up to which a pass over columns pays,
+    FEW_COLUMNS = 16            # and best elements up to which it does
+    MANY = 128                  # elements at most that are left for a second look
     FEW = 256                   # best elements that are kept in order by insertion; for more, the slice is sorted
     GRAIN = 4096                # elements that make a thread worth starting
 
@@ -118,44 +119,53 @@ cdef inline bint find_bar(number* x, ssize n, ssize k, bint is_largest, number* 
             bar[0] = tops[j]
     return rank < COLUMNS
 
-cdef inline int find_in_row(number* x, int m, number bar, bint is_largest, int* found) noexcept nogil:
-    """Find those of m elements, one of each column, that are not behind `bar`."""
-    cdef int j, count = 0
-    if m == COLUMNS:
+cdef inline int find_rows(number* x, ssize n, number bar, bint is_largest, ssize* rows) noexcept nogil:
+    """Find the rows that have an element which is not behind `bar`; return how many they are. After them comes the place
+    where the last row begins, which is shorter."""
+    cdef ssize i = 0
+    cdef int j, hits, count = 0
+    while i + COLUMNS <= n:
+        hits = 0
         if is_largest:
             for j in range(COLUMNS):
-                count += not x[j] <= bar                # true for nan as well
+                hits += not x[i + j] <= bar             # true for nan as well
         else:
             for j in range(COLUMNS):
-                count += not x[j] >= bar
-        if count == 0:
-            return 0
-    count = 0
-    for j in range(m):
-        found[count] = j                                # without a branch
-        if is_largest:
-            count += not x[j] <= bar
-        else:
-            count += not x[j] >= bar
+                hits += not x[i + j] >= bar
+        rows[count] = i                                 # without a branch
+        count += hits > 0
+        i += COLUMNS
+    rows[count] = i
     return count
 
-cdef inline bint top_by_columns(number* best, int64_t* indices, number* x, ssize n, ssize k, bint is_largest) noexcept nogil:
-    """What `top_few` does; False if no bar was found."""
-    cdef int[COLUMNS] found
-    cdef ssize i, kept = 0
-    cdef int j, count
+cdef inline bint top_by_columns(number* best, int64_t* indices, number* x, ssize n, ssize k,
+                                bint is_largest) noexcept nogil:
+    """The best k of those beyond a bar. False if there is no bar, or many are beyond it."""
+    cdef ssize[ROWS + 1] rows
+    cdef ssize[MANY] found
+    cdef number[MANY] values
     cdef number bar
+    cdef ssize i
+    cdef int row, last, count = 0
     if not find_bar(x, n, k, is_largest, &bar):
         return False
-    for i in range(0, n, 32):
-        count = find_in_row(x + i, <int>min(n - i, <ssize>COLUMNS), bar, is_largest, found)
-        for j in range(count):
-            if kept < k or precedes(x[i + found[j]], best[k - 1], is_largest):
-                kept = min(kept + 1, k)
-                insert(best, indices, kept, x[i + found[j]], i + found[j], is_largest)
-                if kept == k and precedes(best[k - 1], bar, is_largest):
-                    bar = best[k - 1]
-    return kept == k                                    # unless another thread has written to x meanwhile
+    last = find_rows(x, n, bar, is_largest, rows)
+    for row in range(last + 1):
+        if count > MANY - COLUMNS:
+            return False
+        for i in range(rows[row], min(rows[row] + COLUMNS, n)):
+            found[count] = i
+            values[count] = x[i]
+            if is_largest:
+                count += not values[count] <= bar
+            else:
+                count += not values[count] >= bar
+    if count < k:                                       # another thread has written to x meanwhile
+        return False
+    top_few(best, indices, values, count, k, is_largest)
+    for i in range(k):
+        indices[i] = found[indices[i]]
+    return True
 
 cdef void top_loop(number** data, ssize k, TopkParameters* parameters) noexcept nogil:
     cdef number* best = data[0]
@@ -165,8 +175,10 @@ cdef void top_loop(number** data, ssize k, TopkParameters* parameters) noexcept 
     cdef ssize i, n = parameters.n
     if k == 0:
         return
-    if k <= FEW_COLUMNS and 4 * COLUMNS <= n <= LONG and top_by_columns(best, indices, x, n, k, parameters.is_largest):
-        return
+    # of the short types many numbers are equal, and few of them better
+    if sizeof(number) >= 4 and k <= FEW_COLUMNS and 16 * COLUMNS <= n <= ROWS * COLUMNS:
+        if top_by_columns(best, indices, x, n, k, parameters.is_largest):
+            return
     if k <= FEW:
         top_few(best, indices, x, n, k, parameters.is_largest)
         return
