@@ -1,14 +1,14 @@
 """What is selected by True and False, or by being other than zero: nonzero and argwhere, the base of indexing by masks.
 
-The mask is read twice: its True are counted, chunk by chunk, then threads fill in what each chunk selects. Eight
-elements are decided on at once. Their bytes become the bits of one number, and a table has for each number the places
-of its ones:
+The mask is read twice: its True are counted, chunk by chunk, then threads fill in what each chunk selects. Bytes of the
+mask become bits, eight elements are decided on at once, and a table has for each number of eight bits the places of its
+ones:
 
     0 1 0 0 1 0 0 1  ->  1, 4, 7, and five that do not count: they are written, but over them goes what comes next
 
 Another thread may write to the mask after the count: what is new then is left out, and what is gone leaves zeros.
 """
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from tensorlab._core.dispatch.dispatch cimport run_1
@@ -23,6 +23,7 @@ from tensorlab._core.tensor cimport (
 )
 
 cdef extern from "take_eight.h" nogil:
+    uint32_t bits_of_32 "tl_bits_of_32"(const uint8_t* bytes)
     void take_eight "tl_take_eight"(int32_t* to, const int32_t* x, const uint8_t* order)
     void number_eight "tl_number_eight"(int64_t* to, int64_t first, const uint8_t* order)
 
@@ -47,31 +48,15 @@ ctypedef ssize (*select_loop)(const uint8_t* mask, ssize n, void* x, void* out, 
 
 # ---------------------------------------------------------------- one chunk
 cdef uint8_t[256][8] places_of_ones
-
-cdef inline uint64_t ones_of(uint64_t eight) noexcept nogil:
-    """1 in each byte that is not zero."""
-    cdef uint64_t sevens = <uint64_t>0x7f7f7f7f7f7f7f7f     # added to the lower seven bits, they carry into the eighth
-    return (((eight & sevens) + sevens) | eight) >> 7 & <uint64_t>0x0101010101010101
-
-cdef inline uint64_t joined(uint64_t ones) noexcept nogil:
-    """Eight bytes, of 0 or 1, as bits of one number. Which byte becomes which bit depends on the processor's order."""
-    return ones * <uint64_t>0x0102040810204080 >> 56
+cdef uint8_t[256] ones
 
 cdef void fill_table() noexcept:
-    cdef uint64_t eight
-    cdef uint8_t[8] byte
-    cdef uint8_t* places
-    cdef int bits, j, count
+    cdef int bits, j
     for bits in range(256):
         for j in range(8):
-            byte[j] = bits >> j & 1
-        memcpy(&eight, byte, 8)
-        places = places_of_ones[joined(eight)]
-        count = 0
-        for j in range(8):
-            if byte[j]:
-                places[count] = j
-                count += 1
+            if bits >> j & 1:
+                places_of_ones[bits][ones[bits]] = j
+                ones[bits] += 1
 
 fill_table()
 
@@ -97,11 +82,10 @@ cdef inline void select_one(selected* x, ssize i, selected* out) noexcept nogil:
     else:
         out[0] = x[i]
 
-cdef inline ssize select_eight(uint64_t eight, selected* x, ssize i,
+cdef inline ssize select_eight(uint32_t bits, selected* x, ssize i,
                                selected* out) noexcept nogil:
     """Write those of elements i to i + 7 that count, then others; return how many count."""
-    cdef uint64_t ones = ones_of(eight)
-    cdef const uint8_t* places = places_of_ones[joined(ones)]
+    cdef const uint8_t* places = places_of_ones[bits]
     cdef int j
     if selected is int32_t:
         take_eight(out, x + i, places)
@@ -110,20 +94,20 @@ cdef inline ssize select_eight(uint64_t eight, selected* x, ssize i,
     else:
         for j in range(8):
             select_one(x, i + places[j], out + j)
-    return ones * <uint64_t>0x0101010101010101 >> 56
+    return ones[bits]
 
 cdef ssize select(const uint8_t* mask, ssize n, selected* x, selected* out, ssize room) noexcept nogil:
     """Write those of n elements that the mask selects, but no more than there is `room` for; return how many these are.
     Of positions, x has the first."""
-    cdef uint64_t[4] words
+    cdef uint32_t bits
     cdef uint64_t eight
     cdef ssize i = 0, k = 0
-    cdef int w
+    cdef int part
     while i + 32 <= n and k + 32 <= room:
-        memcpy(words, mask + i, 32)
-        if (words[0] | words[1] | words[2] | words[3]) != 0:
-            for w in range(4):
-                k += select_eight(words[w], x, i + 8 * w, out + k)
+        bits = bits_of_32(mask + i)
+        if bits != 0:
+            for part in range(4):
+                k += select_eight(bits >> 8 * part & 255, x, i + 8 * part, out + k)
         i += 32
     while i < n and k < room:                           # near the end of `out`, one by one, though zeros are skipped
         if i + 8 <= n:
