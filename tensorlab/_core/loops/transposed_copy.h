@@ -30,7 +30,7 @@ typedef void (*tl_transpose_tile)(void *out, const void *tile, ptrdiff_t stride,
 /* out[i][j] = x[j][i] for i below m and j below n. Rows are so many bytes apart, and elements have `size` of them. */
 static void tl_copy_transposed(tl_transpose_tile transpose, char *out, ptrdiff_t out_row, const char *x, ptrdiff_t x_row,
                                ptrdiff_t m, ptrdiff_t n, ptrdiff_t size, int is_large) {
-    char tile[TL_LINE * TL_TILE_COLUMNS] __attribute__((aligned(TL_LINE)));
+    _Alignas(TL_LINE) char tile[TL_LINE * TL_TILE_COLUMNS];
     ptrdiff_t side = TL_LINE / size, rows, columns;
     int is_streamed = is_large && m > side && ((uintptr_t)out | (uintptr_t)out_row) % TL_LINE == 0;
     for (ptrdiff_t j = 0; j < n; j += columns) {
