@@ -43,18 +43,15 @@ cdef void copy_words(word* out, const word* x, ssize out_stride, ssize x_stride,
     for i in range(n):
         out[i * out_stride] = x[i * x_stride]
 
-cdef void reverse_words(word* out, const word* x, ssize n) noexcept nogil:
-    cdef ssize i
+cdef void reverse_words(word* out, const word* x, ssize out_stride, ssize x_stride, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = x[-i]
 
-ctypedef void (*reverse_loop)(void* out, const void* x, ssize n) noexcept nogil
-cdef row_loop[MAX_ITEMSIZE + 1] copy_loops          # by the size of an element
-cdef reverse_loop[MAX_ITEMSIZE + 1] reverse_loops
+cdef row_loop[MAX_ITEMSIZE + 1] copy_loops, reverse_loops           # by the size of an element
 
 cdef void set_loops(const word* as_this) noexcept:
     copy_loops[sizeof(word)] = <row_loop>copy_words[word]
-    reverse_loops[sizeof(word)] = <reverse_loop>reverse_words[word]
+    reverse_loops[sizeof(word)] = <row_loop>reverse_words[word]
 
 set_loops[uint8_t](NULL)
 set_loops[uint16_t](NULL)
@@ -67,7 +64,7 @@ cdef void copy_elements(void* out, ssize out_stride, const void* x, ssize x_stri
     if out_stride == 1 and x_stride == 1:
         memcpy(out, x, n * size)
     elif out_stride == 1 and x_stride == -1:
-        reverse_loops[size](out, x, n)
+        reverse_loops[size](out, x, 1, -1, n)
     else:
         copy_loops[size](out, x, out_stride, x_stride, n)
 
