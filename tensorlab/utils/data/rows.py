@@ -11,14 +11,14 @@ FUNCTIONS = dict(default_collate_fn_map)
 
 
 def are_rows(collate):
-    """Does this function put tuples of tensors together by stacking, as nobody has changed it?"""
+    """Does this function stack the tensors of tuples, and has no one changed how?"""
     return collate is default_collate and default_collate_fn_map == FUNCTIONS
 
 
 def rows_at(dataset, indices):
     """Return what the samples of a TensorDataset, or of a Subset of one, would be stacked to.
 
-    None for all that is not as plain as that, and for indices out of range: samples raise the right error.
+    None if anything is not as plain as that, or an index out of range: samples raise the right error.
     """
     if type(indices) is not list or set(map(type, indices)) != {int} or min(indices) < 0:
         return None
