@@ -44,14 +44,14 @@ cdef void copy_words(word* out, const word* x, ssize out_stride, ssize x_stride,
         out[i * out_stride] = x[i * x_stride]
 
 cdef void reverse_words(word* out, const word* x, ssize out_stride, ssize x_stride, ssize n) noexcept nogil:
+    cdef ssize i
     for i in range(n):
         out[i] = x[-i]
 
 cdef row_loop[MAX_ITEMSIZE + 1] copy_loops, reverse_loops           # by the size of an element
 
 cdef void set_loops(const word* as_this) noexcept:
-    copy_loops[sizeof(word)] = <row_loop>copy_words[word]
-    reverse_loops[sizeof(word)] = <row_loop>reverse_words[word]
+    copy_loops[sizeof(word)], reverse_loops[sizeof(word)] = <row_loop>copy_words[word], <row_loop>reverse_words[word]
 
 set_loops[uint8_t](NULL)
 set_loops[uint16_t](NULL)
