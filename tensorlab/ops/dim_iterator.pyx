@@ -14,7 +14,7 @@ from tensorlab._core.loops.conversion cimport check_convertible, convert
 from tensorlab._core.loops.loop_nest cimport (
     IndexCounter, coalesce, count_along, next_index, start_counter
 )
-from tensorlab._core.loops.parallel cimport share_work
+from tensorlab._core.loops.parallel cimport parallel_for, share_work, thread_count
 from tensorlab._core.tensor cimport TensorBase, memory_of
 
 cdef enum:
@@ -257,7 +257,7 @@ cdef int dim_apply(DimIterator* iter, dim_loop loop, void* parameter, ssize grai
     """Call the loop for every slice. Each thread gets at least `grain` elements of operand 0."""
     cdef ssize count = 1, n
     cdef Job job
-    cdef int i
+    cdef int i, threads
     for i in range(iter.ndim):
         count *= iter.sizes[i]
     if count == 0:
@@ -271,7 +271,12 @@ cdef int dim_apply(DimIterator* iter, dim_loop loop, void* parameter, ssize grai
     for i in range(1, iter.ndim):
         if iter.sizes[i] > iter.sizes[job.dim]:
             job.dim = i
-    share_work(run_share, &job, iter.sizes[job.dim], n, n if iter.one_by_one else grain)
+    threads = thread_count(n, grain)
+    if threads > 1 and job.dim == iter.ndim - 1 and is_strip(iter):       # one wide piece for each: long runs
+        with nogil:
+            parallel_for(run_share, &job, iter.sizes[job.dim], max(<ssize>16, iter.sizes[job.dim] // threads))
+    else:
+        share_work(run_share, &job, iter.sizes[job.dim], n, n if iter.one_by_one else grain)
     if job.failed:
         raise MemoryError("not enough memory for the buffers of slices")
     return 0
