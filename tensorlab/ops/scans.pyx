@@ -172,7 +172,8 @@ def cumsum_kernel(TensorBase out, TensorBase x, dim, dtype):
             return copy_into(out, x)
         x = x if x.dtype_ == out.dtype_ else copy_as(x, out.dtype_)
         x, out, kernel = parts_of(x), parts_of(out), real_dtype(kernel)
-    scan(x, out, d, kernel, cumsum_loops[kernel], cumsum_strips[kernel], cumsum_row_loops[kernel])
+    scan(x, out, d, kernel, cumsum_loops[kernel], cumsum_strips[kernel],
+         cumsum_row_loops[kernel])
 
 cdef Op CUMSUM_ = inplace_op(CUMSUM)
 

@@ -53,6 +53,7 @@ OURS = {
     "aten::full": "the gradient of the loss, which PyTorch makes by ones_like",
     "aten::sum_to_size": "what was broadcast in forward, which PyTorch sums by sum",
     "tensorlab::cross_entropy_backward": "softmax and negative log-likelihood as one derivative",
+    "tensorlab::tensor": "the indices of a batch become a tensor",
     "tensorlab::sgd_step_": "one op for all parameters, where PyTorch calls add_ for each",
     "MeanBackward0": "the mean of a loss is a node of its own",
     "autograd::engine::evaluate_function: MeanBackward0": "the mean of a loss is a node of its own",
@@ -67,6 +68,9 @@ OTHERWISE = {
         "loading",
         "aten::random_",
     ): "random_ is random_.from without bounds, which has two parameters more",
+    ("loading", "aten::index_select"): "takes the rows of a TensorDataset at once",
+    ("loading", "aten::select"): "PyTorch takes each sample of a TensorDataset",
+    ("loading", "aten::stack"): "and stacks them",
     ("loading", "aten::view"): "PyTorch's stack makes views; nothing else does there",
     (
         "network",
