@@ -100,7 +100,6 @@ HOT_MODULES = (
     "tensorlab.ops.indexing.embedding_bag",
     "tensorlab.ops.indexing.index_along_dim",
     "tensorlab.ops.indexing.index_iterator",
-    "tensorlab.ops.indexing.masked",
     "tensorlab.ops.indexing.nonzero",
     "tensorlab.ops.indexing.scatter_gather",
     "tensorlab.ops.indexing.scatter_reduce",
