@@ -22,8 +22,8 @@ DEBUG_DIRECTIVES = {
 
 # GCC vectorises float loops with the first two; nan, inf and -0 keep their meaning, unlike under
 # -ffast-math.  Without contraction eager kernels and generated code agree to the last bit.
-# Cython's C gives hundreds of warnings (it finds a NaN by x != x), which say nothing to whoever
-# installs tensorlab; `make debug` shows the others.
+# Cython's C gives hundreds of warnings, for instance where x != x asks for NaN. They say nothing
+# to someone who installs tensorlab; `make debug` shows the others.
 # Products of complex numbers are four products of real ones, as in PyTorch; C's own rules look
 # for infinities in what has come out as nan, one number after the other.
 # Calls into libpython otherwise go through a stub each: without those a small call takes 6 % less.

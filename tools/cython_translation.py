@@ -3,7 +3,7 @@
 setup.py is no module that could be imported while pip runs it, so it can't hold what its helper
 processes call.  Threads fork those processes, so each thread asks for one before it starts the C
 compiler: a process that is forked while another thread starts it keeps its pipe open, and that
-thread would wait for ever.
+thread would wait forever.
 """
 
 import gc

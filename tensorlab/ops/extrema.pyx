@@ -348,7 +348,7 @@ cdef inline void extreme_of_strip(void** data, ssize stride, ssize n, ssize widt
     for j in range(columns):
         if nan_from[j] < NOWHERE:
             at[j] = nan_from[j]
-            while x[at[j] * stride + j] == x[at[j] * stride + j]:
+            while at[j] < n - 1 and x[at[j] * stride + j] == x[at[j] * stride + j]:    # another thread may write to x
                 at[j] += 1
             best[j] = x[at[j] * stride + j]
         values[j] = best[j]

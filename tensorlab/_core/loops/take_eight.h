@@ -1,4 +1,5 @@
-/* What selecting by a mask needs: 32 bytes as bits, eight elements in another order, and eight numbers. */
+/* What selecting by a mask needs: 32 bytes as bits, eight elements in another order, and eight
+   numbers. */
 #ifndef TL_TAKE_EIGHT_H
 #define TL_TAKE_EIGHT_H
 #include <stdint.h>
@@ -37,7 +38,8 @@ static inline void tl_number_eight(int64_t *to, int64_t first, const uint8_t *or
     for (int i = 0, four; i < 8; i += 4) {
         memcpy(&four, order + i, 4);
         __m256i places = _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(four));
-        _mm256_storeu_si256((__m256i *)(to + i), _mm256_add_epi64(_mm256_set1_epi64x(first), places));
+        places = _mm256_add_epi64(_mm256_set1_epi64x(first), places);
+        _mm256_storeu_si256((__m256i *)(to + i), places);
     }
 }
 #else

@@ -1,8 +1,9 @@
 /* Transposed copies of matrices of any size, tile by tile.
 
-   Lines of the source are read once and whole: where rows are a power of two apart, they fall into few sets of the caches, and
-   none waits there for the rest of its numbers. To write to a line, a processor first reads it from memory; one that is written
-   whole, and past the caches, it does not read. So a result that the caches would not keep is streamed. */
+   Lines of the source are read once and whole: where rows are a power of two apart, they fall into
+   few sets of the caches, and none waits there for the rest of its numbers. To write to a line, a
+   processor first reads it from memory; one that is written whole, and past the caches, it does not
+   read. So a result that the caches would not keep is streamed. */
 #ifndef TL_TRANSPOSED_COPY_H
 #define TL_TRANSPOSED_COPY_H
 #include <stddef.h>
@@ -24,15 +25,20 @@ static inline void tl_stream_line(char *out, const char *x) {
 #endif
 }
 
-/* out[i][j] = tile[j][i], of m rows of n elements; the stride is that of a tile's rows, in elements */
-typedef void (*tl_transpose_tile)(void *out, const void *tile, ptrdiff_t stride, ptrdiff_t m, ptrdiff_t n);
+/* out[i][j] = tile[j][i], of m rows of n elements; the stride, in elements, is
+   that of a tile's rows. */
+typedef void (*tl_transpose_tile)(void *out, const void *tile, ptrdiff_t stride, ptrdiff_t m,
+                                  ptrdiff_t n);
 
-/* out[i][j] = x[j][i] for i below m and j below n. Rows are so many bytes apart, and elements have `size` of them. */
-static void tl_copy_transposed(tl_transpose_tile transpose, char *out, ptrdiff_t out_row, const char *x, ptrdiff_t x_row,
-                               ptrdiff_t m, ptrdiff_t n, ptrdiff_t size, int is_large) {
+/* out[i][j] = x[j][i] for i below m and j below n. Rows are so many bytes apart, and elements have
+   `size` of them. */
+static void tl_copy_transposed(tl_transpose_tile transpose, char *out, ptrdiff_t out_row,
+                               const char *x, ptrdiff_t x_row, ptrdiff_t m, ptrdiff_t n,
+                               ptrdiff_t size, int is_large) {
     _Alignas(TL_LINE) char tile[TL_LINE * TL_TILE_COLUMNS];
     ptrdiff_t side = TL_LINE / size, rows, columns;
-    int is_streamed = is_large && m > side && ((uintptr_t)out | (uintptr_t)out_row) % TL_LINE == 0;
+    int has_lines = ((uintptr_t)out | (uintptr_t)out_row) % TL_LINE == 0;
+    int is_streamed = is_large && m > side && has_lines;
     for (ptrdiff_t j = 0; j < n; j += columns) {
         columns = is_streamed ? side : TL_TILE_COLUMNS;
         columns = n - j < columns ? n - j : columns;
@@ -49,7 +55,7 @@ static void tl_copy_transposed(tl_transpose_tile transpose, char *out, ptrdiff_t
         }
     }
 #if defined(__SSE2__)
-    _mm_sfence();                                       /* other threads see what was streamed */
+    _mm_sfence(); /* other threads see what was streamed */
 #endif
 }
 #endif

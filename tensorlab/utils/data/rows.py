@@ -1,4 +1,4 @@
-"""A shortcut to a batch: samples that are rows of tensors need not be taken one by one and stacked again."""
+"""A shortcut to a batch: rows of tensors needn't be taken one by one and stacked again."""
 
 from ..._core.interop.exchange import tensor
 from ..._tensor import Tensor
@@ -18,7 +18,8 @@ def are_rows(collate):
 def rows_at(dataset, indices):
     """Return what the samples of a TensorDataset, or of a Subset of one, would be stacked to.
 
-    None if anything is not as plain as that, or an index out of range: samples raise the right error.
+    None if anything is not as plain as that, or an index out of range: then the samples raise
+    the right error.
     """
     if type(indices) is not list or set(map(type, indices)) != {int} or min(indices) < 0:
         return None
