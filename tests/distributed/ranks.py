@@ -1,6 +1,7 @@
 """Ranks that are processes, for tests: each runs a program of programs/, and nothing may hang."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -28,7 +29,8 @@ def environment(**more):
     if "PYTHONSAFEPATH" not in kept:
         kept["PYTHONPATH"] = str(ROOT)
     name, _, value = OURS.partition("=")
-    return kept | {"OMP_NUM_THREADS": "1", name: value} | more
+    told = {"OMP_NUM_THREADS": "1", "PYTHONFAULTHANDLER": "1", name: value}
+    return kept | told | more
 
 
 def start(command, **more):
@@ -54,7 +56,8 @@ def start_ranks(program, count, *arguments, which=None, **more):
 def ends(processes, seconds=SECONDS):
     """Wait for processes; return the exit code and the output of each.
 
-    Whoever doesn't end in time is killed, with all that it has started, and has the code -9.
+    Whoever doesn't end in time is killed, with all that it has started, and has the code -9;
+    the output then ends with the lines at which each process stood.
     """
     until = time.monotonic() + seconds
     results = []
@@ -62,10 +65,23 @@ def ends(processes, seconds=SECONDS):
         try:
             output, _ = process.communicate(timeout=max(0.1, until - time.monotonic()))
         except subprocess.TimeoutExpired:
+            show_where_all_stand()
             os.killpg(process.pid, signal.SIGKILL)
             output, _ = process.communicate(timeout=SECONDS)
         results.append((process.returncode, output))
     return results
+
+
+def show_where_all_stand():
+    """Let ranks that hang end with a traceback of each thread: they show it through launchers."""
+    for folder in processes():
+        is_launcher = re.search(r"tensorlab[. ](distributed\.)?(run|launch)\b", words_of(folder))
+        if int(folder.name) != os.getpid() and not is_launcher:
+            try:
+                os.kill(int(folder.name), signal.SIGABRT)
+            except ProcessLookupError:
+                pass
+    time.sleep(0.5)
 
 
 def first_end(processes, seconds=SECONDS):

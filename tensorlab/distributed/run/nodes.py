@@ -4,6 +4,7 @@ import time
 
 from tensorlab.distributed.server import starting
 from tensorlab.distributed.stores import PrefixStore, TCPStore
+from tensorlab.distributed.stores.connection import dialled
 from tensorlab.errors import DistNetworkError, DistStoreError
 
 PORT = 29500
@@ -18,15 +19,32 @@ def join(given):
     host, port = endpoint(given)
     by_themselves = given.nnodes > 1 and given.rdzv_backend == "c10d"
     server = None
-    if given.nnodes == 1 or by_themselves or given.node_rank == 0:
-        try:
-            server = starting.Process(starting.listen(host, port))
-        except DistNetworkError:
-            if not by_themselves:
-                raise  # else the server stands already, or is another machine's
+    if by_themselves:
+        server = serve_unless_served(host, port, seconds_in(given.rdzv_conf))
+    elif given.nnodes == 1 or given.node_rank == 0:
+        server = starting.Process(starting.listen(host, port))
     if server is not None:
         port = server.port
     return Node(given, host, port, server, by_themselves)
+
+
+def serve_unless_served(host, port, seconds):
+    """Start the server, or return None where one answers already.
+
+    A port that is in use and doesn't answer is tried again: a connection of some other program
+    may have it for a moment, and each launcher would wait for the other to serve.
+    """
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            return starting.Process(starting.listen(host, port))
+        except DistNetworkError:
+            try:
+                dialled(host, port, 0.5).close()
+                return None
+            except DistNetworkError:
+                if time.monotonic() > until:
+                    raise
 
 
 def endpoint(given):

@@ -5,7 +5,9 @@ import os
 import pty
 import re
 import signal
+import socket
 import sys
+import time
 
 import pytest
 
@@ -215,10 +217,21 @@ def test_two_launchers_join_their_ranks(way):
             launch("--nnodes=2", f"--nproc-per-node={node + 1}", *where, PROGRAM, "nothing")
         )
     results = ranks.ends(nodes)
-    assert [code for code, _ in results] == [0, 0]
+    assert [code for code, _ in results] == [0, 0], results
     assert lines("".join(output for _, output in results)) == [
         f"rank {rank} of 3: 3.0" for rank in range(3)
     ]
+
+
+def test_launchers_wait_for_a_port_that_is_in_use_for_a_moment():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        where = ["--rdzv-backend=c10d", f"--rdzv-endpoint=localhost:{taken.getsockname()[1]}"]
+        nodes = [launch("--nnodes=2", *where, PROGRAM, "variables") for _ in range(2)]
+        time.sleep(2.0)
+    results = ranks.ends(nodes)
+    assert [code for code, _ in results] == [0, 0], results
+    assert {json.loads(output)["RANK"] for _, output in results} == {"0", "1"}
 
 
 @pytest.mark.fault
