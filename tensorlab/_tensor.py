@@ -14,6 +14,7 @@ from tensorlab._core.dispatch.numpy_aliases import accept_numpy_names
 from tensorlab._core.engine import autograd_fields
 from tensorlab._core.interop import arrays, dlpack, exchange
 from tensorlab._core.tensor import TensorBase, set_tensor_class
+from tensorlab._core.tensor_pool import keep_tensors
 from tensorlab.ops import (
     complex_numbers,
     constructors,
@@ -116,6 +117,7 @@ class Tensor(TensorBase):
             [ 8., 12.]])
     """
 
+    __slots__ = ()
     __new__ = staticmethod(constructors.new_of_class)  # kernels do not go through it
 
     # layout
@@ -850,6 +852,7 @@ class Tensor(TensorBase):
 
 
 set_tensor_class(Tensor)
+keep_tensors(Tensor)
 _missing.explain_missing_attributes(
     Tensor,
     "Tensor",

@@ -143,7 +143,7 @@ FAMILIES = {
               "autograd/graph.py autograd/variable.py "
               "_core/graph/inplace.pyx _core/dispatch/recording.pyx _core/graph/saved.pyx "
               "_core/engine/node_hooks.pyx _core/state/warning.py "
-              "_core/engine/function.pyx _core/state/modes.pyx _core/tensor.p[xy][dx] _core/storage.pyx", GRAPH),
+              "_core/engine/function.pyx _core/state/modes.pyx _core/tensor*.p[xy][dx] _core/storage.pyx", GRAPH),
     "func": ("func/*.py func/*/*.py autograd/forward_ad.py _core/dispatch/levels.pyx "
              "_core/dispatch/level_calls.pyx "
              "_core/dispatch/capture.pyx autograd/forward_rules.py",

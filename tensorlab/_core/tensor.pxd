@@ -51,6 +51,9 @@ cdef class TensorBase:
     cdef list hooks             # of a leaf: (key, function)
     cdef object box             # what a transform has put into it (a Box of levels.pyx), or None
     cdef dict after_hooks       # of a leaf: key: function, called when a gradient has been added to .grad
+    # --- Python's; here, so that class Tensor adds no field (see tensor_pool.pyx)
+    cdef dict __dict__
+    cdef object __weakref__
 
 cdef inline ssize offset_of(TensorBase x) noexcept:
     """Elements from the start of the storage to the first element (of an empty storage, too: its address is 0)."""
@@ -77,8 +80,13 @@ cdef inline char* memory_of(TensorBase x) except? NULL nogil:
 cdef int refuse_memory(TensorBase x) except -1 with gil
 cdef object tensor_class
 cdef int add_foreign_class(object cls) except -1
+cdef int set_keys(TensorBase x, int keys) noexcept
 cdef int put_into_box(TensorBase x, object box) except -1
 cdef int set_lazy_bits(TensorBase x, int bits) except -1
+cdef long live_count
+cdef int kept                           # how many tensors tensor_pool.pyx keeps
+cdef TensorBase (*take_tensor)()        # which gives one of them
+cdef TensorBase blank_tensor()
 cdef TensorBase new_tensor()
 cdef TensorBase empty_tensor(int dtype, int ndim, const ssize* sizes)
 cdef TensorBase empty_strided_tensor(int dtype, int ndim, const ssize* sizes, const ssize* strides)
@@ -90,8 +98,7 @@ cdef TensorBase staged(TensorBase x)
 cdef int unstage(TensorBase x, TensorBase stage) except -1
 cdef TensorBase tensor_on(int device, int dtype, int ndim, const ssize* sizes, const ssize* strides)
 cdef TensorBase empty_like(TensorBase x, int dtype)
-cdef TensorBase empty_beside(TensorBase x, int dtype, int ndim, const ssize* sizes)
-cdef TensorBase empty_strided_beside(TensorBase x, int dtype, int ndim, const ssize* sizes, const ssize* strides)
+cdef TensorBase empty_beside(TensorBase x, int dtype, int ndim, const ssize* sizes, const ssize* strides=*)
 cdef TensorBase alias(TensorBase x)
 cdef TensorBase parts_of(TensorBase x)
 cdef TensorBase alias_as(TensorBase x, int ndim, const ssize* sizes, const ssize* strides, char* data)

@@ -35,8 +35,10 @@ from tensorlab.errors import AllocationError, DeviceError, NoDataError, ShapeErr
 cdef extern from *:
     """
     #define tl_make(base, cls, nothing) (((PyTypeObject*)(base))->tp_new((PyTypeObject*)(cls), nothing, NULL))
+    #define tl_drop_attributes(x) Py_CLEAR((x)->__dict__)
     """
     object tl_make(object base, object cls, tuple nothing)      # cls() without the cost of a Python call
+    void drop_attributes "tl_drop_attributes"(TensorBase)
 
 cdef ssize MAX_ELEMENTS = <ssize>1 << 56    # of 16 bytes each: more than any address space has
 cdef tuple NOTHING = ()
@@ -146,6 +148,7 @@ cdef class TensorBase:
     def __cinit__(self):
         global live_count
         live_count += 1
+        drop_attributes(self)                   # the dict that Cython makes; Python makes one when it is needed
         self.storage_ = empty_storage           # until a factory fills it: a 1-d tensor without elements
         self.dtype_ = FLOAT32
         self.ndim_ = 1
@@ -153,12 +156,6 @@ cdef class TensorBase:
         self.is_contiguous_ = True
         if foreign_classes and type(self) is not tensor_class:
             note_keys(self)
-
-    def __dealloc__(self):
-        global live_count
-        live_count -= 1
-        if self.keys:
-            modes.active_layers -= 1
 
     @property
     def shape(self):
@@ -341,27 +338,26 @@ cdef int note_keys(TensorBase x) except -1:
         return 0
     for cls in foreign_classes:
         if cls in type(x).__mro__:          # issubclass would ask abstract classes as well
-            modes.active_layers += x.keys == 0
-            x.keys |= FOREIGN
-            return 0
+            return set_keys(x, x.keys | FOREIGN)
+    return 0
+
+
+cdef int set_keys(TensorBase x, int keys) noexcept:
+    """Change what calls have to know of x; `active_layers` counts the tensors of which they have to know something."""
+    modes.active_layers += (keys != 0) - (x.keys != 0)
+    x.keys = keys
     return 0
 
 
 cdef int put_into_box(TensorBase x, object box) except -1:
     """Make x what a transform shows of another tensor, or an ordinary one again: None."""
-    cdef int had_keys = x.keys != 0
     x.box = box
-    x.keys = x.keys | BOXED if box is not None else x.keys & ~BOXED
-    modes.active_layers += (x.keys != 0) - had_keys
-    return 0
+    return set_keys(x, x.keys | BOXED if box is not None else x.keys & ~BOXED)
 
 
 cdef int set_lazy_bits(TensorBase x, int bits) except -1:
     """Let the memory of x hold what it shows (0), the conjugate (CONJ), the negative (NEG), or both."""
-    cdef int had_keys = x.keys != 0
-    x.keys = x.keys & ~LAZY | bits
-    modes.active_layers += (x.keys != 0) - had_keys
-    return 0
+    return set_keys(x, x.keys & ~LAZY | bits)
 
 
 cdef int add_foreign_class(object cls) except -1:
@@ -375,10 +371,17 @@ cdef int add_foreign_class(object cls) except -1:
     return 0
 
 
+cdef TensorBase blank_tensor():
+    """A tensor of the public class whose fields the caller fills, its counter among them: one that was kept, or a new one."""
+    return take_tensor() if kept else <TensorBase>tl_make(TensorBase, tensor_class, NOTHING)
+
+
 cdef TensorBase new_tensor():
-    """A tensor of the public class whose fields the caller fills."""
-    cdef TensorBase x = <TensorBase>tl_make(TensorBase, tensor_class, NOTHING)
-    if not thread_state().inference:
+    """The same, with a counter of its own."""
+    cdef TensorBase x = blank_tensor()
+    if thread_state().inference:
+        x.counter = None
+    elif x.counter is None:
         x.counter = VersionCounter.__new__(VersionCounter)
     return x
 
@@ -388,7 +391,8 @@ cdef int set_layout(TensorBase x, int ndim, const ssize* sizes, const ssize* str
     cdef int i
     x.numel_ = count_elements(ndim, sizes)
     x.ndim_ = ndim
-    x.shape_ = None
+    if x.shape_ is not None:
+        x.shape_ = None
     for i in range(ndim):
         x.sizes[i] = sizes[i]
     if strides == NULL:
@@ -424,11 +428,8 @@ cdef TensorBase empty_strided_tensor(int dtype, int ndim, const ssize* sizes, co
     cdef TensorBase x
     if is_contiguous(ndim, sizes, strides) and is_canonical(ndim, sizes, strides):
         return empty_tensor(dtype, ndim, sizes)
-    x = new_tensor()
-    x.dtype_ = dtype
-    set_layout(x, ndim, sizes, strides)
-    x.storage_ = new_storage(bytes_of(x, extent(ndim, sizes, strides)))
-    x.data_ = x.storage_.address
+    x = pending_tensor(ON_CPU, dtype, ndim, sizes, strides)
+    give_memory(x)
     return x
 
 
@@ -504,13 +505,8 @@ cdef TensorBase tensor_on(int device, int dtype, int ndim, const ssize* sizes, c
     return x
 
 
-cdef TensorBase empty_beside(TensorBase x, int dtype, int ndim, const ssize* sizes):
-    """A new row-major tensor on x's device."""
-    return tensor_on(x.storage_.device, dtype, ndim, sizes, NULL)
-
-
-cdef TensorBase empty_strided_beside(TensorBase x, int dtype, int ndim, const ssize* sizes, const ssize* strides):
-    """A new tensor with these strides on x's device."""
+cdef TensorBase empty_beside(TensorBase x, int dtype, int ndim, const ssize* sizes, const ssize* strides=NULL):
+    """A new tensor on x's device, row-major unless `strides` are given."""
     return tensor_on(x.storage_.device, dtype, ndim, sizes, strides)
 
 
@@ -536,9 +532,7 @@ cdef const ssize* order_of(TensorBase x, ssize* strides) noexcept:
 
 cdef TensorBase staged(TensorBase x):
     """A tensor on the cpu with x's layout, over a copy of the bytes of x's storage, which is on another device."""
-    cdef TensorBase stage = new_tensor()
-    stage.dtype_ = x.dtype_
-    set_layout(stage, x.ndim_, x.sizes, x.strides)
+    cdef TensorBase stage = pending_tensor(ON_CPU, x.dtype_, x.ndim_, x.sizes, x.strides)
     stage.storage_ = fetched(x.storage_)
     stage.data_ = stage.storage_.address + offset_of(x) * item_size[x.dtype_]
     return stage
@@ -576,7 +570,7 @@ cdef TensorBase parts_of(TensorBase x):
 cdef TensorBase alias_as(TensorBase x, int ndim, const ssize* sizes, const ssize* strides,
                          char* data):
     """Another layout over x's storage, sharing its version counter, unknown to autograd."""
-    cdef TensorBase out = <TensorBase>tl_make(TensorBase, tensor_class, NOTHING)
+    cdef TensorBase out = blank_tensor()
     out.counter = x.counter
     out.dtype_ = x.dtype_
     set_layout(out, ndim, sizes, strides)

@@ -20,7 +20,6 @@ from tensorlab.autograd.grad_mode import (
     set_multithreading_enabled,
 )
 from tensorlab.autograd.gradcheck import gradcheck, gradgradcheck
-from tensorlab.autograd.variable import Variable
 
 __all__ = [
     "Function",
@@ -57,5 +56,7 @@ def _batching():
 set_batching(_batching)
 
 __getattr__, __dir__ = on_demand(
-    __name__, ("forward_ad", "functional", "profiler", "profiler_util")
+    __name__,
+    ("forward_ad", "functional", "profiler", "profiler_util", "variable"),
+    {"Variable": "variable"},
 )

@@ -15,7 +15,7 @@ from tensorlab._core.graph.graph cimport bump_version
 from tensorlab._core.layout cimport is_dense, shape_text, ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into, moved, put_back
 from tensorlab._core.state.devices cimport FIRST_OF_OTHERS, ON_CPU
-from tensorlab._core.tensor cimport TensorBase, check_writable, empty_strided_beside, memory_of
+from tensorlab._core.tensor cimport TensorBase, check_writable, empty_beside, memory_of
 
 from tensorlab.errors import ShapeError, UnsupportedDType
 
@@ -66,7 +66,7 @@ cdef TensorBase like_param(TensorBase x, TensorBase param, str name, str op):
             same_order = False
     if same_order:
         return x
-    copied = empty_strided_beside(param, param.dtype_, param.ndim_, param.sizes, param.strides)
+    copied = empty_beside(param, param.dtype_, param.ndim_, param.sizes, param.strides)
     copy_into(copied, x)
     return copied
 

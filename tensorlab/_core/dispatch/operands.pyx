@@ -25,8 +25,7 @@ from tensorlab._core.loops.iterator cimport MAX_OPERANDS
 from tensorlab._core.state.devices cimport ON_CPU, device_name
 from tensorlab._core.storage cimport storage_on
 from tensorlab._core.tensor cimport (
-    TensorBase, empty_beside, empty_strided_beside, empty_tensor, is_meta, offset_of, place_of,
-    set_layout
+    TensorBase, empty_beside, empty_tensor, is_meta, offset_of, place_of, set_layout
 )
 
 from tensorlab._core.dtypes import way_out
@@ -329,11 +328,11 @@ cdef TensorBase result_for(PyObject** operands, int n, int dtype, int promoted, 
         return empty_beside(place, dtype, ndim, sizes)
     if same and last:
         channels_last_strides(sizes, strides)
-        return empty_strided_beside(place, dtype, ndim, sizes, strides)
+        return empty_beside(place, dtype, ndim, sizes, strides)
     if same and all_dense_alike(used, rows, ndim, sizes):
-        return empty_strided_beside(place, dtype, ndim, sizes, rows[0])
+        return empty_beside(place, dtype, ndim, sizes, rows[0])
     dense_strides(ndim, sizes, used, rows, strides)
-    return empty_strided_beside(place, dtype, ndim, sizes, strides)
+    return empty_beside(place, dtype, ndim, sizes, strides)
 
 
 cdef bint is_copied(TensorBase x, int promoted, bint is_first_of_three) noexcept:

@@ -40,9 +40,7 @@ from tensorlab._core.loops.loop_nest cimport (
     IndexCounter, count_along, next_index, skip_indices, start_counter, start_like
 )
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for, thread_count
-from tensorlab._core.tensor cimport (
-    TensorBase, alias_as, empty_beside, empty_strided_beside, memory_of
-)
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, memory_of
 from tensorlab.ops.linalg.blas_library cimport (
     cgemm, cgemv, ddot, dgemm, dgemv, gemm_function, gemv_function, hold_blas, load_blas,
     release_blas, sdot, sgemm, sgemv, zgemm, zgemv
@@ -289,7 +287,7 @@ cdef TensorBase operand_of(TensorBase x, int dtype, bint for_blas):
     contiguous_strides(x.ndim_, sizes, strides)
     if fits_blas(&matrix) and not has_plain_rows(&matrix):
         strides[x.ndim_ - 2], strides[x.ndim_ - 1] = 1, max(<ssize>1, sizes[x.ndim_ - 2])
-    out = empty_strided_beside(x, dtype, x.ndim_, sizes, strides)
+    out = empty_beside(x, dtype, x.ndim_, sizes, strides)
     if same_sizes(x, sizes):
         copy_into(out, x)
         return out

@@ -20,9 +20,7 @@ from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, shape_text, ssize
 from tensorlab._core.loops.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.loops.parallel cimport grain_of, parallel_for, range_body
 from tensorlab._core.dispatch.operands cimport check_same_place
-from tensorlab._core.tensor cimport (
-    TensorBase, alias_as, empty_beside, empty_strided_beside, memory_of, result_beside
-)
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, memory_of, result_beside
 from tensorlab.ops.linalg.blas_library cimport hold_blas, release_blas
 from tensorlab.ops.linalg.lapack_library cimport C, D, S, Z, load_lapack
 
@@ -151,7 +149,7 @@ cdef bint has_columns(TensorBase x) noexcept:
 cdef TensorBase new_columns(TensorBase x):
     cdef ssize[MAX_NDIM] strides
     column_strides(x.ndim_, x.sizes, strides)
-    return empty_strided_beside(x, x.dtype_, x.ndim_, x.sizes, strides)
+    return empty_beside(x, x.dtype_, x.ndim_, x.sizes, strides)
 
 
 cdef TensorBase columns_copy(TensorBase x):
