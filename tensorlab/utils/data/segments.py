@@ -44,8 +44,9 @@ class Pickler(reduction.ForkingPickler):
     """Pickles a batch; the memory of its storages and arrays is collected in two lists."""
 
     def __init__(self, file):
-        self.storages, self.buffers = [], []
-        super().__init__(file, 5, True, lambda buffer: self.buffers.append(buffer.raw()))
+        self.storages, self.buffers = [], buffers = [], []
+        # a callback that knew the pickler would be in a cycle with it, and keep the batch's memory until a collection
+        super().__init__(file, 5, True, lambda buffer: buffers.append(buffer.raw()))
 
     def persistent_id(self, value):
         if type(value) is not Storage or value.is_meta or len(value) == 0:
