@@ -18,18 +18,23 @@ def are_rows(collate):
 def rows_at(dataset, indices):
     """Return what the samples of a TensorDataset, or of a Subset of one, would be stacked to.
 
-    None if anything is not as plain as that, or an index out of range: then the samples raise
-    the right error.
+    None if anything is not as plain as that, or an index negative or out of range: then the
+    samples are right, or raise the right error.
     """
-    if type(indices) is not list or set(map(type, indices)) != {int} or min(indices) < 0:
+    if type(dataset) not in (Subset, TensorDataset):
         return None
-    if type(dataset) is Subset and max(indices) < len(dataset):
-        return rows_at(dataset.dataset, [dataset.indices[i] for i in indices])
-    if type(dataset) is not TensorDataset:
+    if type(indices) is not list or set(map(type, indices)) != {int}:
         return None
-    for x in dataset.tensors:
-        is_plain = type(x) is Tensor and x.is_contiguous() and not x.requires_grad
-        if not is_plain or max(indices) >= len(x):
+    try:
+        if type(dataset) is Subset:
+            return rows_at(dataset.dataset, [dataset.indices[i] for i in indices])
+        if not all(map(is_plain, dataset.tensors)):
             return None
-    rows = tensor(indices)
-    return [x.index_select(0, rows) for x in dataset.tensors]
+        rows = tensor(indices)
+        return [x.index_select(0, rows) for x in dataset.tensors]
+    except (IndexError, ValueError):
+        return None
+
+
+def is_plain(x):
+    return type(x) is Tensor and x.is_contiguous() and not x.requires_grad

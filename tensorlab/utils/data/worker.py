@@ -61,10 +61,11 @@ def get_worker_info():
 
 
 class Failure:
-    """An exception that was raised in a worker, on its way to the loader."""
+    """An exception that was raised in a worker, at a batch, on its way to the loader."""
 
-    def __init__(self, error, where):
+    def __init__(self, error, worker, number, index):
         self.kind = type(error)
+        where = f"in DataLoader worker process {worker} ({described(number, index)})"
         trace = "".join(traceback.format_exception(error))
         self.text = f"Caught {self.kind.__name__} {where}.\nOriginal {trace}"
         if issubclass(self.kind, StopIteration):  # raised in the loop, it would end it
@@ -122,8 +123,7 @@ def work(connection, not_mine, worker, count, base_seed, job, init_fn):
         sender.free.update(free)
         if turn != latest[0]:
             continue  # of a pass that was left
-        start = now()
-        where = f"in DataLoader worker process {worker} ({described(number, index)})"
+        start, where = now(), (worker, number, index)
         try:
             if problem is not None:
                 raise problem
@@ -133,7 +133,7 @@ def work(connection, not_mine, worker, count, base_seed, job, init_fn):
         except EndOfStream:
             result, is_end = None, True
         except Exception as error:
-            result, is_end = Failure(error, where), False
+            result, is_end = Failure(error, *where), False
         if not answer(sender, (turn, number, is_end, (start, now())), result, where):
             return
         result = None  # the batch need not wait here for the next task
@@ -147,7 +147,7 @@ def answer(sender, head, result, where):
         except BrokenPipeError:
             raise
         except Exception as error:
-            sender.send((*head[:2], False, head[3]), Failure(error, where))
+            sender.send((*head[:2], False, head[3]), Failure(error, *where))
     except BrokenPipeError:
         return False
     return True

@@ -7,6 +7,7 @@ leave nothing locked, and the loader, which waits for pipes and processes at onc
 import multiprocessing
 import os
 import pickle
+import select
 import signal
 import socket
 import struct
@@ -199,13 +200,13 @@ class WorkerBatches:
         busy = [worker for worker in self.workers if self.missing(worker)]
         sources = {worker.connection: worker for worker in busy}
         ends = {worker.process.sentinel: worker for worker in busy}
-        ready = wait([*sources, *ends], self.timeout or None)
+        ready = ready_of([*sources, *ends], self.timeout or None)
         if not ready:
             raise self.timed_out(self.owners.get(self.expected, busy[0]))
         # results first: a worker that has ended may have left some in its pipe
         worker = next((sources[s] for s in ready if s in sources), None) or ends[ready[0]]
         try:
-            if not worker.connection.poll():
+            if worker.connection not in ready and not worker.connection.poll():
                 raise EOFError
             (turn, number, is_end, times), make = worker.receiver.receive()
         except BlockingIOError:
@@ -314,9 +315,23 @@ def limit_waiting(connection, seconds):
             end.setsockopt(socket.SOL_SOCKET, which, struct.pack("@ll", whole, part))
 
 
+def ready_of(sources, seconds):
+    """Wait until some of these connections and descriptors can be read, or so many seconds; return them.
+
+    `wait` does that on each system, but makes a selector for it: five times the work of asking the system itself.
+    """
+    if not hasattr(select, "poll"):
+        return wait(sources, seconds)
+    numbers = {s if isinstance(s, int) else s.fileno(): s for s in sources}
+    question = select.poll()
+    for number in numbers:
+        question.register(number, select.POLLIN)
+    return [numbers[number] for number, _ in question.poll(seconds and 1000 * seconds)]
+
+
 def wait_for_all(sentinels, seconds):
     """Wait until all processes have ended, or for so many seconds."""
     end = monotonic() + seconds
     while sentinels and (left := end - monotonic()) > 0:
-        ended = wait(sentinels, left)
+        ended = ready_of(sentinels, left)
         sentinels = [sentinel for sentinel in sentinels if sentinel not in ended]

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
 from contextlib import suppress
 from multiprocessing import forkserver, resource_tracker
 
@@ -199,6 +200,12 @@ def test_other_start_methods_give_the_same(method):
     assert [batch[:, 0].tolist() for batch in loader] == [[0, 1, 4, 9], [16, 25, 36, 49], [64, 81]]
 
 
+def test_systems_without_poll_give_the_same(monkeypatch):
+    monkeypatch.delattr("select.poll")
+    loader = data.DataLoader(Squares(), 4, num_workers=2)
+    assert [batch[:, 0].tolist() for batch in loader] == [[0, 1, 4, 9], [16, 25, 36, 49], [64, 81]]
+
+
 def test_without_order_a_quick_worker_is_heard_first():
     second_is_here = multiprocessing.get_context("fork").Event()
 
@@ -257,6 +264,24 @@ def test_a_batch_is_copied_once_and_its_own_memory_stays_where_it_is():
     assert [moved for _, moved in data.DataLoader(range(3), num_workers=1, collate_fn=batch)] == (
         [False] * 3
     )
+
+
+def test_a_batch_that_was_sent_is_freed_without_a_collection():
+    arrays = []
+
+    def batch(samples):
+        tensors = tensorlab.memory_stats()["allocated_bytes"]
+        living = sum(array() is not None for array in arrays)
+        array = np.ones(9000)
+        arrays.append(weakref.ref(array))
+        return tensors, living, tensorlab.ones(9000), array
+
+    loader = data.DataLoader(
+        range(5), num_workers=1, worker_init_fn=lambda _: gc.disable(), collate_fn=batch
+    )
+    tensors, living, *_ = zip(*loader, strict=True)
+    assert max(tensors) - min(tensors) < 9000
+    assert living == (0,) * 5
 
 
 def test_segments_are_used_again_and_kept_batches_keep_their_values():
