@@ -34,6 +34,7 @@ cdef struct DimIterator:
     bint one_by_one             # slices of the result may overlap: each is read after those before it were written
     ssize scratch               # bytes of scratch memory that a slice needs
     strip_loop strip            # NULL if there is none
+    ssize shared_rows           # rows that it gives to a thread, if it shares out rows itself; 0: it doesn't
     rows_loop rows              # likewise
     DimOperand[MAX_DIM_OPERANDS] operand
 

@@ -33,6 +33,7 @@ cdef void start_iterator(DimIterator* iter, TensorBase x, int dim) noexcept:
     iter.ndim = 0
     iter.scratch = 0
     iter.strip = NULL
+    iter.shared_rows = 0
     iter.rows = NULL
     for i in range(x.ndim_):
         if i != dim:
@@ -258,6 +259,7 @@ cdef int dim_apply(DimIterator* iter, dim_loop loop, void* parameter, ssize grai
     cdef ssize count = 1, n
     cdef Job job
     cdef int i, threads
+    cdef bint is_wide, shares_rows                      # are strips shared out, and by their loop?
     for i in range(iter.ndim):
         count *= iter.sizes[i]
     if count == 0:
@@ -272,11 +274,13 @@ cdef int dim_apply(DimIterator* iter, dim_loop loop, void* parameter, ssize grai
         if iter.sizes[i] > iter.sizes[job.dim]:
             job.dim = i
     threads = thread_count(n, grain)
-    if threads > 1 and job.dim == iter.ndim - 1 and is_strip(iter):       # one wide piece for each: long runs
+    is_wide = job.dim == iter.ndim - 1 and is_strip(iter)
+    shares_rows = is_wide and 0 < iter.shared_rows * threads <= iter.operand[0].length
+    if threads > 1 and is_wide and not shares_rows:     # one wide piece for each: long runs
         with nogil:
             parallel_for(run_share, &job, iter.sizes[job.dim], max(<ssize>16, iter.sizes[job.dim] // threads))
     else:
-        share_work(run_share, &job, iter.sizes[job.dim], n, n if iter.one_by_one else grain)
+        share_work(run_share, &job, iter.sizes[job.dim], n, n if iter.one_by_one or shares_rows else grain)
     if job.failed:
         raise MemoryError("not enough memory for the buffers of slices")
     return 0

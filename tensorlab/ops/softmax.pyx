@@ -3,6 +3,9 @@
 exp overflows for arguments above 88 (float32), so the row's largest element is subtracted first, which changes nothing
 in the quotient: exp(x - m) / sum(exp(x - m)) has no argument above 0.
 """
+from libc.float cimport DBL_MAX, FLT_MAX
+from libc.stdlib cimport free, malloc
+
 cimport tensorlab._core.loops.tl_math as tl_math
 from tensorlab._core.dispatch.dispatch cimport run_3
 from tensorlab._core.dispatch.op cimport Op
@@ -10,6 +13,7 @@ from tensorlab._core.dispatch.operands cimport check_same_place, same_numbers
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, FLOATING, NUM_DTYPES, dtype_code, dtype_object, is_in, kernel_dtype, real
 from tensorlab._core.graph.graph cimport dim_of
 from tensorlab._core.layout cimport plain_ints, shape_text, ssize
+from tensorlab._core.loops.parallel cimport grain_of, parallel_for, range_body
 from tensorlab._core.tensor cimport TensorBase, alias, result_beside
 from tensorlab.ops.dim_iterator cimport STRIP, DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
 from tensorlab.ops.inner_loops cimport INFINITY, exp_nonpositive, exp_shifted, largest, pairwise_sum, sum_of_products
@@ -19,6 +23,7 @@ from tensorlab.errors import ShapeError, UnsupportedDType
 cdef enum:
     GRAIN = 8192                # elements that make a thread worth starting
     FEW = 4
+    PART = 512                  # rows of slices across memory that have a shift of their own
 
 
 cdef struct Loops:              # of one op, by the type that is computed in
@@ -38,6 +43,8 @@ cdef int run_along(TensorBase out, TensorBase x, TensorBase y, int dim, const Lo
     if y is not None:
         add_operand(&iter, y, dim, kernel, False)
     iter.strip = loops.strip[kernel]
+    if y is None:
+        iter.shared_rows = PART
     return dim_apply(&iter, loops.slice[kernel], NULL, GRAIN)
 
 
@@ -47,10 +54,10 @@ cdef void set_loops(Loops* loops, void* float_loop, void* double_loop, void* flo
 
 
 cdef void shifts_of(real* shift, real* x, ssize x_stride, ssize n, ssize width) noexcept nogil:
-    """The largest element of each of `width` slices that run across memory."""
+    """The largest element of each of `width` slices that run across memory, or the smallest finite number."""
     cdef ssize i = 0, j
     for j in range(width):
-        shift[j] = <real>-INFINITY
+        shift[j] = -FLT_MAX if real is float else -DBL_MAX
     while i + FEW <= n:
         raise_shifts(shift, x + i * x_stride, x_stride, FEW, width)
         i += FEW
@@ -84,6 +91,75 @@ cdef void exp_strip(real* total, real* out, ssize out_stride, real* x, ssize x_s
         for j in range(width):
             to_row[j] = exp_nonpositive(from_row[j] - shift[j])
             total[j] += to_row[j]
+
+
+# A strip of slices across memory is taken in parts of PART rows, which threads share: each then reads whole rows, one
+# after the other, where its share of each row would be a run too short to be fetched early. A part subtracts its own
+# largest elements, so that it is read once for them and the exponentials; its factors make up for that. The bits don't
+# depend on the number of threads.
+cdef struct Strip:
+    void** data                     # the result and x, as a strip loop gets them
+    ssize* strides
+    ssize n, width
+    ssize parts, part               # how many, and rows of each but for the last
+    void* memory                    # of what follows, NULL if the caller's small buffers do
+    void* shift                     # for each slice in the first part, in the second ...: what is subtracted
+    void* total                     # likewise the sum of its exponentials
+    void* top                       # the largest element of each slice
+    void* sum                       # of its exp(x - top)
+
+
+cdef void start_strip(Strip* strip, real* small, real** data, ssize* strides, ssize n, ssize width) noexcept nogil:
+    """Share out the exponentials and sum them; `small` has four numbers for each slice."""
+    cdef real* shift
+    cdef real* total
+    strip.data, strip.strides, strip.n, strip.width = <void**>data, strides, n, width
+    strip.parts, strip.part, strip.memory = (n + PART - 1) // PART, PART, NULL
+    if strip.parts > 1:
+        strip.memory = malloc((2 * strip.parts + 2) * width * sizeof(real))
+    if strip.memory == NULL:
+        strip.parts, strip.part = 1, n
+    shift = small if strip.memory == NULL else <real*>strip.memory
+    total = shift + strip.parts * width
+    strip.shift, strip.total = shift, total
+    strip.top, strip.sum = total + strip.parts * width, total + (strip.parts + 1) * width
+    share_rows(strip, <range_body>exp_rows[real])
+    sum_parts(strip, <real*>strip.top, <real*>strip.sum)
+
+
+cdef void share_rows(Strip* strip, range_body body) noexcept nogil:
+    parallel_for(body, strip, strip.parts, grain_of(GRAIN, strip.part * strip.width))
+
+
+cdef void exp_rows(real* context, ssize begin, ssize end) noexcept nogil:
+    """out = exp(x - shift) of some parts, and the sum for each slice and part."""
+    cdef Strip* strip = <Strip*><void*>context
+    cdef real* out
+    cdef real* x
+    cdef real* shift
+    cdef ssize p, rows
+    for p in range(begin, end):
+        out = <real*>strip.data[0] + p * strip.part * strip.strides[0]
+        x = <real*>strip.data[1] + p * strip.part * strip.strides[1]
+        shift = <real*>strip.shift + p * strip.width
+        rows = min(strip.part, strip.n - p * strip.part)
+        shifts_of(shift, x, strip.strides[1], rows, strip.width)
+        exp_strip(<real*>strip.total + p * strip.width, out, strip.strides[0], x, strip.strides[1], shift, rows, strip.width)
+
+
+cdef void sum_parts(Strip* strip, real* top, real* sum) noexcept nogil:
+    """Find what each slice has in all parts. Shifts become exp(shift - top)."""
+    cdef real* shift = <real*>strip.shift
+    cdef real* total = <real*>strip.total
+    cdef ssize _p, j
+    shifts_of(top, shift, strip.width, strip.parts, strip.width)
+    for j in range(strip.width):
+        sum[j] = 0
+    for _p in range(strip.parts):
+        for j in range(strip.width):
+            shift[j] = exp_nonpositive(shift[j] - top[j])
+            sum[j] += shift[j] * total[j]
+        shift, total = shift + strip.width, total + strip.width
 
 
 cdef int softmax_dtype(TensorBase x, object dtype, str where) except -1:
@@ -120,18 +196,26 @@ cdef void softmax_loop(void** data, ssize n, real* as_this) noexcept nogil:
         out[i] *= factor
 
 cdef void softmax_strip(real** data, ssize* strides, ssize n, ssize width) noexcept nogil:
-    cdef real[STRIP] shift
-    cdef real[STRIP] total
+    cdef real[4 * STRIP] small
+    cdef Strip strip
+    start_strip(&strip, small, data, strides, n, width)
+    share_rows(&strip, <range_body>scale_rows[real])
+    free(strip.memory)
+
+cdef void scale_rows(real* context, ssize begin, ssize end) noexcept nogil:
+    cdef Strip* strip = <Strip*><void*>context
+    cdef real* factor
     cdef real* row
-    cdef ssize i, j
-    shifts_of(shift, data[1], strides[1], n, width)
-    exp_strip(total, data[0], strides[0], data[1], strides[1], shift, n, width)
-    for j in range(width):
-        total[j] = 1 / total[j]
-    for i in range(n):
-        row = data[0] + i * strides[0]
-        for j in range(width):
-            row[j] *= total[j]
+    cdef real* sum = <real*>strip.sum
+    cdef ssize p, i, j
+    for p in range(begin, end):
+        factor = <real*>strip.shift + p * strip.width
+        for j in range(strip.width):
+            factor[j] /= sum[j]
+        for i in range(p * strip.part, min((p + 1) * strip.part, strip.n)):
+            row = <real*>strip.data[0] + i * strip.strides[0]
+            for j in range(strip.width):
+                row[j] *= factor[j]
 
 cdef Loops softmax_loops
 set_loops(&softmax_loops, <void*>softmax_loop[float], <void*>softmax_loop[double], <void*>softmax_strip[float],
@@ -254,19 +338,28 @@ cdef void log_softmax_loop(void** data, ssize n, real* as_this) noexcept nogil:
         out[i] = (x[i] - shift) - log_of_sum
 
 cdef void log_softmax_strip(real** data, ssize* strides, ssize n, ssize width) noexcept nogil:
-    cdef real[STRIP] shift
-    cdef real[STRIP] total
+    cdef real[4 * STRIP] small
+    cdef Strip strip
+    cdef real* sum
+    cdef ssize j
+    start_strip(&strip, small, data, strides, n, width)
+    sum = <real*>strip.sum
+    for j in range(width):
+        sum[j] = tl_math.log(sum[j])
+    share_rows(&strip, <range_body>subtract_rows[real])
+    free(strip.memory)
+
+cdef void subtract_rows(real* context, ssize begin, ssize end) noexcept nogil:
+    cdef Strip* strip = <Strip*><void*>context
     cdef real* out
     cdef real* x
+    cdef real* top = <real*>strip.top
+    cdef real* log_of_sum = <real*>strip.sum
     cdef ssize i, j
-    shifts_of(shift, data[1], strides[1], n, width)
-    exp_strip(total, data[0], strides[0], data[1], strides[1], shift, n, width)
-    for j in range(width):
-        total[j] = tl_math.log(total[j])
-    for i in range(n):
-        out, x = data[0] + i * strides[0], data[1] + i * strides[1]
-        for j in range(width):
-            out[j] = (x[j] - shift[j]) - total[j]
+    for i in range(begin * strip.part, min(end * strip.part, strip.n)):
+        out, x = <real*>strip.data[0] + i * strip.strides[0], <real*>strip.data[1] + i * strip.strides[1]
+        for j in range(strip.width):
+            out[j] = (x[j] - top[j]) - log_of_sum[j]
 
 cdef Loops log_softmax_loops
 set_loops(&log_softmax_loops, <void*>log_softmax_loop[float], <void*>log_softmax_loop[double],

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.special
 
 import tensorlab
 
@@ -127,6 +128,33 @@ def test_several_threads_give_what_one_gives_in_float32(name, threads):
         for one, alone in zip(split, results[0], strict=True):
             scale = alone.abs().max().item()
             np.testing.assert_allclose(one.numpy(), alone.numpy(), rtol=1e-4, atol=1e-5 * scale)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_softmax_of_long_slices_across_memory(name, dtype, threads):
+    """Each part of a slice has a largest element of its own, which may be far from that of the slice."""
+    x = np.random.default_rng(0).standard_normal((1543, 11)) * 4
+    x[:512, 0] += 200  # far from what follows
+    x[512:, 1] += 60
+    x[:1024, 2] = -np.inf
+    x[700, 3] = -np.inf
+    x[:, 4] = -np.inf
+    x[1, 5] = np.inf
+    x[1542, 6] = np.nan
+    x[:, 7] = np.finfo(dtype).min
+    x = x.astype(dtype)
+    threads(1)
+    out = getattr(tensorlab, name)(tensorlab.tensor(x), 0).numpy()
+    with np.errstate(invalid="ignore"):
+        expected = getattr(scipy.special, name)(x.astype("float64"), 0)
+    expected[:, [4, 5, 6]] = np.nan
+    rtol = 1e-5 if dtype == "float32" else 1e-12
+    np.testing.assert_allclose(out, expected, rtol=rtol, atol=1e-37)
+    for n in (2, 3):
+        threads(n)
+        shared = getattr(tensorlab, name)(tensorlab.tensor(x), 0).numpy()
+        np.testing.assert_array_equal(shared.view(f"i{x.itemsize}"), out.view(f"i{x.itemsize}"))
 
 
 FOLDS = {
