@@ -129,7 +129,7 @@ def test_every_module_that_is_built_in_a_way_of_its_own_exists():
     assert [place for places in lists for place in places if not of(place)] == []
     hot, loops, seldom = (set().union(*map(of, places)) for places in lists)
     assert hot & loops == hot & seldom == loops & seldom == set()
-    for modules in build_flags.NO_FASTER.values():
+    for modules in (*build_flags.NO_FASTER.values(), build_flags.WAITING_FOR_MEMORY):
         assert set(modules) <= hot
 
 
