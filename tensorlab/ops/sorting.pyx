@@ -221,6 +221,8 @@ cdef inline key_type key_of_rank(key_type* keys, ssize n, ssize* rank, key_type 
     cdef uint32_t digit, mask
     cdef ssize i, kept, k = rank[0], first
     cdef key_type key
+    while shift > 0 and not differing >> (shift - 1) & 1:   # what all keys begin with tells nothing
+        shift -= 1
     while n > INSERTION and shift > 0:
         width = min(bits, shift)
         shift -= width
