@@ -87,7 +87,8 @@ def pad_with_constant(input, pairs, value):
                 f"dimension {d}"
             )
         inner = shape[d] + min(before, 0) + min(behind, 0)
-        part = part.narrow(d, max(-before, 0), inner)
+        if inner < shape[d]:
+            part = part.narrow(d, max(-before, 0), inner)
         whole.append((d, max(before, 0), inner))
         shape[d] = size
     out = input.new_full(tuple(shape), value)
