@@ -61,9 +61,14 @@ REFERENCES = {
 }
 WITHIN_ONE = ("asin", "acos", "erfinv")  # they have no value outside of [-1, 1]
 POSITIVE = ("log", "log1p", "sqrt", "rsqrt", "lgamma")  # timed with positive arguments
-BY_ARRAY = ["exp", "log"]  # they have array functions of their own
-GUARDED = ["sin", "cos", "lgamma"]  # their loops look for unusual arguments first, as the ops' do
-PLAIN = [name for name in REFERENCES if name not in (*BY_ARRAY, *GUARDED)]
+GUARDED = [
+    "exp",
+    "log",
+    "sin",
+    "cos",
+    "lgamma",
+]  # their loops look for unusual arguments first, as the ops' do
+PLAIN = [name for name in REFERENCES if name not in GUARDED]
 
 
 def loops_source():
@@ -74,8 +79,6 @@ def loops_source():
             name: f"for (ptrdiff_t i = 0; i < count; i++) out[i] = tl_{name}{suffix}(x[i]);"
             for name in PLAIN
         }
-        for name in BY_ARRAY:
-            bodies[name] = f"tl_{name}{suffix}_array(x, out, count);"
         for name in GUARDED:
             formula = scalar.expression_of(REGISTRY[name].scalar, dtype)
             text = scalar.loop_body(formula, dtype, ["x"])

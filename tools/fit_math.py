@@ -141,6 +141,12 @@ def erf_root_weight(a, tail=0):
     return a * mp.erfc(a) ** (mp.mpf(7) / 8 - tail) / mp.erf(a)
 
 
+def erfc_quotient(t):
+    """erfc(a) exp(a**2) / t for t = 1 / (1 + 0.41 a)."""
+    a = (1 / t - 1) / mp.mpf("0.41")
+    return mp.erfc(a) * mp.exp(a * a) / t
+
+
 def erfinv_quotient(root):
     """erfinv(x) / x for x = sqrt(1 - exp(-root**2)); near 1 by Newton's method on log erfc(y)."""
     x = mp.sqrt(-mp.expm1(-root * root))
@@ -216,6 +222,10 @@ FITS = {
     "exp2": (DOUBLE, exp2_target, exp2_weight, "-0.5", "0.5", 10),
     "logf": (FLOAT, atanh_target, atanh_weight, 0, log_high, 2),
     "log": (DOUBLE, atanh_target, atanh_weight, 0, log_high, 6),
+    "log2f": (
+        DOUBLE, of_root(lambda s: 2 * mp.atanh(s) / s / mp.log(2), 2 / mp.log(2)),
+        lambda z: mp.log(2) / 2, 0, log_high, 5,
+    ),
     "softplusf": (FLOAT, atanh_target, atanh_weight, 0, mp.mpf(1) / 9, 3),
     "softplus": (DOUBLE, atanh_target, atanh_weight, 0, mp.mpf(1) / 9, 9),
     "pow": (DOUBLE, pow_target, lambda z: z**2 / 3, 0, log_high, 6),
@@ -227,6 +237,9 @@ FITS = {
         FLOAT, erf_target, limited(lambda a: erf_root_weight(a, mp.mpf("0.1")), 1), 0, "4.2", 7,
     ),
     "erf": (DOUBLE, erf_target, limited(erf_root_weight, 1), 0, "5.93", 24),
+    "erfcf": (
+        DOUBLE, erfc_quotient, lambda t: 1 / erfc_quotient(t), 1 / (1 + mp.mpf("0.41") * mp.mpf("10.2")), 1, 11,
+    ),
     "sinf": (FLOAT, sin_target, sin_weight, 0, sin_high, 2),
     "cosf": (FLOAT, cos_target, cos_weight, "1e-9", sin_high, 2),
     "sin": (DOUBLE, sin_target, sin_weight, 0, sin_high, 6),

@@ -15,7 +15,7 @@ from tests.ops.samples_pointwise import SCIPYS
 PACKAGE = Path(tensorlab.__file__).parent
 SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted(PACKAGE.glob("ops/**/*.pyx"))}
 POINTWISE = [op for op in REGISTRY.values() if op.is_pointwise and not op.writes]
-HAVE_THEIR_OWN = {"log"} | SCIPYS  # loops that an expression cannot say
+HAVE_THEIR_OWN = SCIPYS  # loops that an expression cannot say
 SAMPLE = """
 cdef Op TWICE = Op("twice(Tensor x, *, Scalar n=1) -> Tensor", dtype="promote",
                    scalar={"bool": "x | n", "number": "n * x"}, grain=GRAIN)

@@ -481,6 +481,36 @@ def test_many_numbers_give_what_few_at_a_time_give(name, dtype):
     )
 
 
+@pytest.mark.parametrize(("dtype", "bits"), [("float32", "uint32"), ("float64", "uint64")])
+def test_neighbours_are_those_of_numpy(dtype, bits):
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, np.iinfo(bits).max, 4000, bits, endpoint=True).view(dtype)
+    ends = np.array([0, -0.0, INF, -INF, NAN, 1, -1], dtype)
+    ends = np.concatenate([ends, np.nextafter(ends[:4], ends[5])])
+    one, other = np.concatenate(
+        [[x, rng.permutation(x)], np.stack(np.meshgrid(ends, ends)).reshape(2, -1)], 1
+    )
+    with np.errstate(all="ignore"):
+        expected = np.nextafter(one, other)
+    result = tensorlab.nextafter(tensorlab.tensor(one), tensorlab.tensor(other)).numpy()
+    np.testing.assert_array_equal(result, expected)
+    np.testing.assert_array_equal(
+        np.signbit(result)[expected == 0], np.signbit(expected)[expected == 0]
+    )
+
+
+@pytest.mark.parametrize("most", [7.8, 8.0, 90.0])
+@pytest.mark.parametrize("unusual", [[], [-2.0], [0.0], [INF], [NAN]])
+def test_float32_powers_round_once(most, unusual):
+    """Positive numbers with small exponents have a loop of their own, and one other number ends that."""
+    rng = np.random.default_rng(0)
+    x = np.concatenate([np.exp(rng.uniform(-80, 80, 700)), unusual]).astype(np.float32)
+    y = rng.uniform(-most, most, x.size).astype(np.float32)
+    result = tensorlab.pow(tensorlab.tensor(x), tensorlab.tensor(y)).numpy()
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_max_ulp(result, np.power(x.astype(float), y).astype(np.float32), 1)
+
+
 @pytest.mark.parametrize("name", ["digamma", "lgamma", "erfinv", "i0"])
 def test_special_functions_over_their_range(name):
     numbers = np.linspace(-0.99, 0.99, 67) if name == "erfinv" else np.linspace(-7.3, 40, 117)

@@ -118,4 +118,3 @@ cdef int set_run(run_function function) except -1
 cdef Op inplace_op(Op op)
 cdef int set_loops(const NamedLoops* made) except -1
 cdef void floating_loops(Op op, void* float32, void* float64) noexcept
-cdef void complex_loops(Op op, void* complex64, void* complex128) noexcept

@@ -41,8 +41,8 @@ input it belongs to (engine.validate_grad). It is written in tensor operations, 
 
 The block of a pointwise op is this declaration, with the formula of one element (`scalar`, see scalar.py), the derivatives, the
 public function, which calls `run_unary(TANH, input, out)`, and `tanh_ = inplace_function(TANH, tanh)`. The loops are made from
-the formula when tensorlab is built; `set_loops`, at the end of the file, hands them over. What a formula cannot say (a call of
-SciPy, a search of the row for special arguments) is a loop in the block, given by `floating_loops`.
+the formula when tensorlab is built; `set_loops`, at the end of the file, hands them over. What a formula cannot say, such as a
+call of SciPy, is a loop in the block, given by `floating_loops`.
 
 Facets. All else that is to be known of an op is a keyword of its declaration, or is registered on it by a file
 beside: that its kernel checks values, what it is made of, how a view changes places. A package that needs to know
@@ -57,7 +57,7 @@ from cpython.object cimport PyObject
 from libc.string cimport memcpy
 
 from tensorlab._core.dispatch.operands cimport as_number
-from tensorlab._core.dtypes cimport COMPLEX128, COMPLEX64, FLOAT32, FLOAT64
+from tensorlab._core.dtypes cimport FLOAT32, FLOAT64
 from tensorlab._core.state.devices cimport MAX_DEVICES, ON_CPU, SHELL
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase
 
@@ -449,8 +449,3 @@ cdef void floating_loops(Op op, void* float32, void* float64) noexcept:
     """Give an op loops of its own."""
     op.loops[FLOAT32] = float32
     op.loops[FLOAT64] = float64
-
-
-cdef void complex_loops(Op op, void* complex64, void* complex128) noexcept:
-    op.loops[COMPLEX64] = complex64
-    op.loops[COMPLEX128] = complex128

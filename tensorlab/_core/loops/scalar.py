@@ -63,7 +63,6 @@ WIDER = {
     "floating": ["real", "ordered", "inexact", "number", "any"],
     "complex": ["inexact", "number", "any"],
 }
-OF_ARRAY = re.compile(r"(tl_exp)@\((\w+)\)")  # faster for an array: see the end of tl_math.h
 BLOCK = 256  # elements that are checked together for arguments that need a slower function
 
 
@@ -73,6 +72,10 @@ class Guarded(NamedTuple):
     usual: str
     unless: str
     otherwise: str
+
+
+class Searched(Guarded):
+    """A Guarded expression of which a kernel takes `otherwise` alone, lest it compute all its values twice."""
 
 
 # ---------------------------------------------------------------- reading an expression
@@ -156,7 +159,7 @@ def collect(text, known, found):
 CHEAP = "at_least|at_most|clamp|softshrink|nan_to_num|is_huge_quotient"  # functions that only compare and select
 COSTLY = re.compile(
     rf"tl_(exp|log|sig|sof|tan|erf|gel|sin|pow|ata|asi|aco|hyp|lga)|\b(?!({CHEAP})#)[a-z_]+#"
-    r"|\b(erfc|lgamma|atan2|hypot|fmod|log2|log10)\b"
+    r"|\b(erfc|erfc_for_float|log2_for_float|lgamma|atan2|hypot|fmod|log2|log10)\b"
 )
 LIBM = re.compile(
     r"\b(acos|asin|atan|atan2|cos|erfc|exp|exp2|fmod|frexp|hypot|lgamma|log|log10|log2|nextafter|pow|sin|tan"
@@ -224,9 +227,8 @@ def declarations(source):
         given = {keyword.arg: keyword.value for keyword in call.keywords}
         if "scalar" not in given or re.search(rf"^\w+_loops\({match[1]},", source, re.MULTILINE):
             continue
-        scalar = eval(
-            compile(ast.Expression(given["scalar"]), "scalar", "eval"), {"Guarded": Guarded}
-        )
+        known = {"Guarded": Guarded, "Searched": Searched}
+        scalar = eval(compile(ast.Expression(given["scalar"]), "scalar", "eval"), known)
         name, _, rest = ast.literal_eval(call.args[0]).partition("(")
         parameters = [part for part in rest.partition(")")[0].split(", ") if part != "*"]
         names = [part.partition("=")[0].rpartition(" ")[2] for part in parameters]
@@ -254,9 +256,6 @@ def loop(op, dtype) -> str:
 def loop_body(expression, dtype, parameters):
     """Return the C statements that write an expression's value for `count` elements of each parameter to `out`."""
     is_guarded = isinstance(expression, Guarded)
-    if not is_guarded and (called := OF_ARRAY.fullmatch(expression)):
-        call = f"{called[1]}@_array({called[2]}, out, count)"
-        return f"    {spelled(call, dtype, {})};\n"
     operands = {name: f"{name}[i]" for name in parameters}
     parts = [
         spelled(part, dtype, operands) for part in (expression if is_guarded else [expression])

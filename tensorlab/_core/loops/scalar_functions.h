@@ -155,6 +155,21 @@ T pow_integer#(T x, T y) {
     return power;
 }
 
+/* Numbers of one sign have the order of their bits. */
+float next_after_float32(float x, float y) {
+    float next = tl_float_of_bits(tl_bits_of_float(x) + ((y > x) == (x > 0) ? 1u : -1u));
+    next = x == 0 ? tl_with_signf(tl_float_of_bits(1), y) : next;
+    next = x == y ? y : next;
+    return (x != x) | (y != y) ? x + y : next;
+}
+
+double next_after_float64(double x, double y) {
+    double next = tl_double_of_bits(tl_bits_of_double(x) + ((y > x) == (x > 0) ? 1u : (uint64_t)-1));
+    next = x == 0 ? tl_with_sign(tl_double_of_bits(1), y) : next;
+    next = x == y ? y : next;
+    return (x != x) | (y != y) ? x + y : next;
+}
+
 T mantissa#(T x) { int exponent; return (T)frexp(x, &exponent); }
 
 T exponent#(T x) {
@@ -243,20 +258,51 @@ T mish_backward#(T grad, T x) {
     return grad * (t + x * ((T)1 - t * t) * tl_sigmoid@(x));
 }
 
-/* psi(x) = psi(x + 1) - 1/x up to 10, then the asymptotic series; negative x by reflection.
-   Source: Abramowitz and Stegun 1964, 6.3.5, 6.3.7 and 6.3.18. */
+/* log2 to thirteen digits, which are enough for a float: k + s P(s**2), as for tl_log. A float is no denormal double. */
+double log2_for_float(double x) {
+    uint64_t bits = tl_bits_of_double(x) + (0x3ff0000000000000u - 0x3fe6a09e667f3bcdu);
+    double k = tl_log_exponent(bits) - 1023, f = tl_log_fraction(bits), s = f / (2 + f), z = s * s, q = z * z;
+    double p = 3.1990481433212676e-1 + 2.8291249652496011e-1 * z;
+    double y = k + s * (tl_cubic(z, q, 2.8853900817778495, 9.6179669411414811e-1, 5.7707794213930851e-1,
+                                 4.1220927446617848e-1) + q * q * p);
+    y = x < INFINITY ? y : x;
+    return x > 0 ? y : (x == 0 ? -INFINITY : NAN);
+}
+
+/* erfc to ten digits, which are enough for a float: exp(-a**2) t P(t) with a = |x|, t = 1 / (1 + 0.41 a). From 10.06 on
+   it is 0 as a float. */
+double erfc_for_float(double x) {
+    double a = fabs(x), b = a > 10.2 ? 10.2 : a, t = 1 / (1 + 0.41 * b), s = t * t, q = s * s;
+    double p = tl_cubic(t, s, -6.8864006374587366e-1, 4.7959678876272722e-1,
+                        -1.7086194830140052e-1, 2.5046907492621641e-2);
+    p = p * q + tl_cubic(t, s, 8.6721918888150796e-2, 1.8181017647075075e-1,
+                         -2.9737595684699695e-1, 5.3075625608775527e-1);
+    p = p * q + tl_cubic(t, s, 2.3131602774042486e-1, 2.3137131501487053e-1,
+                         2.1112640947288439e-1, 1.7913216904591641e-1);
+    double tail = tl_exp_usual(-b * b) * (t * p);
+    return x < 0 ? 2 - tail : tail;
+}
+
+/* psi(x) = psi(x + 9) - (1/x + ... + 1/(x + 8)) below 10, from there on the asymptotic series. With q = x (x + 9), the pairs
+   1/(x + k) + 1/(x + 9 - k) are (2x + 9) / (q + k (9 - k)), and for k = 1 to 4 their sum is one quotient of polynomials in q.
+   Source: Abramowitz and Stegun 1964, 6.3.5 and 6.3.18. */
+double digamma_above_0(double x) {                      /* not of inf */
+    double q = x * (x + 9), y = x < 10 ? x + 9 : x, r = 1 / y, s = r * r;
+    double product = 40320 + q * (12176 + q * (1308 + q * (60 + q)));
+    double pairs = (2 * x + 9) * ((12176 + q * (2616 + q * (180 + q * 4))) / product);
+    double series = 0.5 * r + s * (1. / 12 - s * (1. / 120 - s * (1. / 252 - s * (1. / 240 - s * (1. / 132 - s * (
+        691. / 32760 - s * (1. / 12 - s * (3617. / 8160))))))));
+    return tl_log_usual(y) - (x < 10 ? pairs : 0) - series - (x < 10 ? 1 / x : 0);
+}
+
+/* Negative x by reflection. Source: Abramowitz and Stegun 1964, 6.3.7. */
 double digamma(double x) {
-    double below = 0, pi = 3.14159265358979323846;
+    double pi = 3.14159265358979323846;
     if (x == 0) return copysign(INFINITY, -x);
-    if (x < 0) {
-        if (x == floor(x)) return NAN;
-        below = -pi / tan(pi * (x - floor(x)));
-        x = 1 - x;
-    }
-    for (; x < 10; x += 1) below -= 1 / x;
-    double s = 1 / (x * x);
-    return below + log(x) - 0.5 / x - s * (1. / 12 - s * (1. / 120 - s * (1. / 252 - s * (
-        1. / 240 - s * (1. / 132 - s * (691. / 32760 - s * (1. / 12)))))));
+    if (!(x < INFINITY)) return x;
+    if (x > 0) return digamma_above_0(x);
+    if (x == floor(x)) return NAN;
+    return -pi / tan(pi * (x - floor(x))) + digamma_above_0(1 - x);
 }
 
 /* Sum of (x + k)**-s over k >= 0, s > 1: terms up to 10, then Euler and Maclaurin's formula.

@@ -156,7 +156,8 @@ static inline double tl_exp(double x) {
 }
 
 /* exp where it is a normal number, from -87 to 87 (-708 to 708), with the same bits: k is added to the
-   exponent. */
+   exponent. The selects for special arguments are a quarter of exp and log, so the ops' loops search each
+   block of an array for such an argument first. */
 static inline uint32_t tl_exp_is_specialf(float x) {
     return (0x42adffffu - (tl_bits_of_float(x) & 0x7fffffffu)) >> 31;
 }
@@ -710,28 +711,4 @@ static inline double tl_hypot(double x, double y) {
     double length = sqrt(a * a + b * b) * up;
     return (a == (double)INFINITY) | (b == (double)INFINITY) ? (double)INFINITY : length;
 }
-
-/* ------------------------------------------------------------------------------------ arrays
-   The selects for special arguments are a quarter of exp and log. So each block of an array is first
-   searched for such an argument, and only a block that has one goes through the function that knows them
-   all.
-   `out` may be `x`, but must not overlap it otherwise. */
-#define TL_ARRAY(function, real, integer, is_special, usual, any)                         \
-    static inline void function(const real *x, real *out, ptrdiff_t n) {                  \
-        for (ptrdiff_t start = 0; start < n; start += 1024) {                             \
-            ptrdiff_t stop = n - start < 1024 ? n : start + 1024;                         \
-            integer has_special = 0;                                                      \
-            for (ptrdiff_t i = start; i < stop; i++) has_special |= is_special(x[i]);     \
-            if (has_special) {                                                            \
-                for (ptrdiff_t i = start; i < stop; i++) out[i] = any(x[i]);              \
-            } else {                                                                      \
-                for (ptrdiff_t i = start; i < stop; i++) out[i] = usual(x[i]);            \
-            }                                                                             \
-        }                                                                                 \
-    }
-TL_ARRAY(tl_expf_array, float, uint32_t, tl_exp_is_specialf, tl_exp_usualf, tl_expf)
-TL_ARRAY(tl_exp_array, double, uint64_t, tl_exp_is_special, tl_exp_usual, tl_exp)
-TL_ARRAY(tl_logf_array, float, int, tl_log_is_specialf, tl_log_usualf, tl_logf)
-TL_ARRAY(tl_log_array, double, int, tl_log_is_special, tl_log_usual, tl_log)
-#undef TL_ARRAY
 #endif

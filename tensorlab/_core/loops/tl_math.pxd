@@ -3,7 +3,6 @@
 The functions are inlined, so a loop over one of them is vectorised as a loop over the C function is.
 """
 from tensorlab._core.dtypes cimport real
-from tensorlab._core.layout cimport ssize
 
 cdef extern from "tl_math.h" nogil:
     float tl_expf(float)
@@ -16,8 +15,6 @@ cdef extern from "tl_math.h" nogil:
     double tl_softplus(double)
     float tl_tanhf(float)
     double tl_tanh(double)
-    void tl_logf_array(const float*, float*, ssize)
-    void tl_log_array(const double*, double*, ssize)
 
 
 cdef inline real exp(real x) noexcept nogil:
@@ -34,9 +31,3 @@ cdef inline real softplus(real x) noexcept nogil:
 
 cdef inline real tanh(real x) noexcept nogil:
     return tl_tanhf(x) if real is float else tl_tanh(x)
-
-cdef inline void log_array(real* out, const real* x, ssize n) noexcept nogil:
-    if real is float:
-        tl_logf_array(x, out, n)
-    else:
-        tl_log_array(x, out, n)

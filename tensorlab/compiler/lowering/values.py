@@ -11,6 +11,7 @@ from tensorlab._core.dispatch.op import REGISTRY
 from tensorlab._core.dtypes import DTYPES, get_default_dtype, promote_types
 from tensorlab._core.loops.scalar import (
     Guarded,
+    Searched,
     calls_libm,
     condition_of,
     cost_of,
@@ -221,6 +222,8 @@ class Values:
     def compute(self, node, index_map):
         dtype = compute_dtype(node)
         template = expression_of(node.target.scalar, dtype)
+        if isinstance(template, Searched):
+            template = template.otherwise
         operands = {}
         for parameter, argument in zip(node.target.params, node.args, strict=False):
             wanted = dtype

@@ -2,25 +2,19 @@
 
 Circular and hyperbolic functions have their own files, and so have erf and its relatives.
 """
-cimport tensorlab._core.loops.tl_math as tl_math
 from tensorlab._core.dispatch.dispatch cimport run_binary, run_binary_inplace, run_unary
-from tensorlab._core.dispatch.op cimport NamedLoops, Op, complex_loops, floating_loops, set_loops
-from tensorlab._core.dtypes cimport COMPLEX, complex128, complex64, complex_number, is_in, real
+from tensorlab._core.dispatch.op cimport NamedLoops, Op, set_loops
+from tensorlab._core.dtypes cimport COMPLEX, is_in
 from tensorlab._core.dispatch.out_argument cimport store_out
-from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 
 import math
 
-from tensorlab._core.loops.scalar import Guarded
+from tensorlab._core.loops.scalar import Guarded, Searched
 from tensorlab.ops.pointwise.common import inplace_function
 
 cdef extern from "elementary_loops.h":      # made from the expressions below: _core/loops/scalar.py
     const NamedLoops* tl_loops
-
-cdef extern from "<complex.h>" nogil:
-    complex64 clogf(complex64)
-    complex128 clog(complex128)
 
 cdef enum:
     GRAIN = 8192                # these loops cost several times what a sum costs
@@ -28,7 +22,8 @@ cdef enum:
 
 # ---------------------------------------------------------------- exp
 cdef Op EXP = Op("exp(Tensor x) -> Tensor", dtype="floating",
-                 scalar={"floating": "tl_exp@(x)",
+                 scalar={"floating": Searched("tl_exp_usual@(x)", unless="tl_exp_is_special@(x)",
+                                              otherwise="tl_exp@(x)"),
                          "complex": Guarded("complex_exp_near#(x)", unless="is_far#(x)", otherwise="cexp@(x)")},
                  grain=GRAIN)
 
@@ -92,18 +87,11 @@ expm1_ = inplace_function(EXPM1, expm1)
 
 
 # ---------------------------------------------------------------- log
-cdef void log_loop(real* out, real* x, ssize n) noexcept nogil:
-    tl_math.log_array(out, x, n)
-
-cdef void complex_log_loop(complex_number* out, complex_number* x, ssize n) noexcept nogil:
-    cdef ssize i
-    for i in range(n):
-        out[i] = clogf(x[i]) if complex_number is complex64 else clog(x[i])
-
 cdef Op LOG = Op("log(Tensor x) -> Tensor", dtype="floating",
-                 scalar={"floating": "tl_log@(x)", "complex": "clog@(x)"}, grain=GRAIN)
-floating_loops(LOG, &log_loop[float], &log_loop[double])
-complex_loops(LOG, &complex_log_loop[complex64], &complex_log_loop[complex128])
+                 scalar={"floating": Searched("tl_log_usual@(x)", unless="tl_log_is_special@(x)",
+                                              otherwise="tl_log@(x)"),
+                         "complex": "clog@(x)"},
+                 grain=GRAIN)
 
 @LOG.derivative("x")
 def log_derivative(grad, x):
@@ -123,7 +111,7 @@ log_ = inplace_function(LOG, log)
 
 # ---------------------------------------------------------------- log2
 cdef Op LOG2 = Op("log2(Tensor x) -> Tensor", dtype="floating",
-                  scalar={"float32": "(float)(tl_log(x) * 1.4426950408889634)",
+                  scalar={"float32": "(float)log2_for_float(x)",
                           "floating": "log2(x)",
                           "complex": "clog@(x) / (R)0.69314718055994530942"},
                   grain=GRAIN)
@@ -146,7 +134,7 @@ log2_ = inplace_function(LOG2, log2)
 
 # ---------------------------------------------------------------- log10
 cdef Op LOG10 = Op("log10(Tensor x) -> Tensor", dtype="floating",
-                   scalar={"float32": "(float)(tl_log(x) * 0.4342944819032518)",
+                   scalar={"float32": "(float)(log2_for_float(x) * 0.3010299956639812)",
                            "floating": "log10(x)",
                            "complex": "clog@(x) / (R)2.30258509299404568402"},
                    grain=GRAIN)

@@ -13,6 +13,7 @@ from tensorlab._core.dispatch.operands cimport check_dtype
 from tensorlab._core.dtypes cimport FLOATING
 from tensorlab._core.tensor cimport TensorBase
 
+from tensorlab._core.loops.scalar import Searched
 from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.pointwise.common import inplace_function, zero_gradient
 
@@ -148,7 +149,8 @@ def leaky_relu_backward_derivative_slope(grad, grad_, x):
 # ---------------------------------------------------------------- elu, selu, celu
 cdef Op ELU = Op("elu(Tensor x, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
                  dtype="promote",
-                 scalar={"floating": "elu#(x, alpha, scale, input_scale)"},
+                 scalar={"floating": Searched("scale * x", unless="!(x > 0)",
+                                              otherwise="elu#(x, alpha, scale, input_scale)")},
                  grain=GRAIN)
 
 @ELU.derivative("x")

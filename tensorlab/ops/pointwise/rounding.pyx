@@ -157,11 +157,15 @@ cdef Op NAN_TO_NUM = Op(
 def nan_to_num_derivative(grad, x):
     return grad * x.isfinite()
 
+cdef dict largest = {}          # number of each type: finfo would take longer than a short loop
+
 cdef tuple replacements(TensorBase x, object nan, object posinf, object neginf):
     """The three numbers; the limits of the type where none is given."""
     if not is_in(x.dtype_, FLOATING):
         return False, False, False
-    most = finfo(x.dtype).max
+    most = largest.get(x.dtype_)
+    if most is None:
+        most = largest[x.dtype_] = finfo(x.dtype).max
     return (0.0 if nan is None else float(nan), most if posinf is None else float(posinf),
             -most if neginf is None else float(neginf))
 

@@ -144,7 +144,7 @@ def heaviside_(TensorBase input not None, TensorBase values not None):
 
 # ---------------------------------------------------------------- nextafter
 cdef Op NEXTAFTER = Op("nextafter(Tensor x, Tensor y) -> Tensor", dtype="promote",
-                       scalar={"floating": "nextafter@(x, y)"})
+                       scalar={"floating": "next_after#(x, y)"})
 
 @NEXTAFTER.derivative("x")
 def nextafter_derivative_x(grad, x, y):

@@ -35,8 +35,8 @@ erf_ = inplace_function(ERF, erf)
 
 
 # ---------------------------------------------------------------- erfc
-cdef Op ERFC = Op("erfc(Tensor x) -> Tensor", dtype="floating", scalar="(T)erfc(x)",
-                  grain=GRAIN)
+cdef Op ERFC = Op("erfc(Tensor x) -> Tensor", dtype="floating",
+                  scalar={"float32": "(T)erfc_for_float(x)", "floating": "erfc(x)"}, grain=GRAIN)
 
 @ERFC.derivative("x")
 def erfc_derivative(grad, x):
@@ -56,7 +56,9 @@ erfc_ = inplace_function(ERFC, erfc)
 
 # ---------------------------------------------------------------- ndtr
 cdef Op NDTR = Op("ndtr(Tensor x) -> Tensor", aten="special_ndtr", dtype="floating",
-                  scalar="(T)(0.5 * erfc(-0.70710678118654752440 * x))", grain=GRAIN)
+                  scalar={"float32": "(T)(0.5 * erfc_for_float(-0.70710678118654752440 * x))",
+                          "floating": "0.5 * erfc(-0.70710678118654752440 * x)"},
+                  grain=GRAIN)
 
 @NDTR.derivative("x")
 def ndtr_derivative(grad, x):
@@ -123,7 +125,9 @@ lgamma_ = inplace_function(LGAMMA, lgamma)
 
 
 # ---------------------------------------------------------------- digamma
-cdef Op DIGAMMA = Op("digamma(Tensor x) -> Tensor", dtype="floating", scalar="(T)digamma(x)",
+cdef Op DIGAMMA = Op("digamma(Tensor x) -> Tensor", dtype="floating",
+                     scalar=Guarded("(T)digamma_above_0(x)", unless="!((x > 0) & (x < INFINITY))",
+                                    otherwise="(T)digamma(x)"),
                      grain=GRAIN)
 
 @DIGAMMA.derivative("x")
