@@ -220,9 +220,10 @@ FITS = {
     "exp": (DOUBLE, exp_target, exp_weight, -half_log2, half_log2, 10),
     "exp2f": (FLOAT, exp2_target, exp2_weight, "-0.5", "0.5", 5),
     "exp2": (DOUBLE, exp2_target, exp2_weight, "-0.5", "0.5", 10),
+    "exp2, for float": (DOUBLE, exp2_target, exp2_weight, "-0.5", "0.5", 7),
     "logf": (FLOAT, atanh_target, atanh_weight, 0, log_high, 2),
     "log": (DOUBLE, atanh_target, atanh_weight, 0, log_high, 6),
-    "log2f": (
+    "log2, for float": (
         DOUBLE, of_root(lambda s: 2 * mp.atanh(s) / s / mp.log(2), 2 / mp.log(2)),
         lambda z: mp.log(2) / 2, 0, log_high, 5,
     ),
@@ -237,7 +238,7 @@ FITS = {
         FLOAT, erf_target, limited(lambda a: erf_root_weight(a, mp.mpf("0.1")), 1), 0, "4.2", 7,
     ),
     "erf": (DOUBLE, erf_target, limited(erf_root_weight, 1), 0, "5.93", 24),
-    "erfcf": (
+    "erfc, for float": (
         DOUBLE, erfc_quotient, lambda t: 1 / erfc_quotient(t), 1 / (1 + mp.mpf("0.41") * mp.mpf("10.2")), 1, 11,
     ),
     "sinf": (FLOAT, sin_target, sin_weight, 0, sin_high, 2),

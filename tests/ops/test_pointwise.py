@@ -499,10 +499,9 @@ def test_neighbours_are_those_of_numpy(dtype, bits):
     )
 
 
-@pytest.mark.parametrize("most", [7.8, 8.0, 90.0])
-@pytest.mark.parametrize("unusual", [[], [-2.0], [0.0], [INF], [NAN]])
+@pytest.mark.parametrize("most", [1.0, 8.0, 90.0])
+@pytest.mark.parametrize("unusual", [[], [-2.0, 0.0, INF, NAN]])
 def test_float32_powers_round_once(most, unusual):
-    """Positive numbers with small exponents have a loop of their own, and one other number ends that."""
     rng = np.random.default_rng(0)
     x = np.concatenate([np.exp(rng.uniform(-80, 80, 700)), unusual]).astype(np.float32)
     y = rng.uniform(-most, most, x.size).astype(np.float32)

@@ -63,7 +63,6 @@ BY_DOUBLE = {
     "erfc": scipy.special.erfc,
     "log10": np.log10,
     "log2": np.log2,
-    "ndtr": scipy.special.ndtr,
 }
 
 

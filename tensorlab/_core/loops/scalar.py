@@ -145,8 +145,10 @@ def collect(text, known, found):
         is_typed = "#(" in part
         if not part or whole in found or is_typed != (bool(dtype) and whole not in known):
             continue
-        # A fold is called once for a row. Inlined into itself, a sum took GCC 0.3 s to compile.
-        how = "__attribute__((noinline))" if name.startswith("row_") else "inline"
+        # A fold is called once for a row. Inlined into itself, a sum took GCC 0.3 s to compile. And what is
+        # written for double alone and branches is long, is no SIMD code, and would be in many loops.
+        is_apart = name.startswith("row_") or (not is_typed and "    if (" in part)
+        how = "__attribute__((noinline))" if is_apart else "inline"
         body = re.sub(RESULT + r"(?=\w+#?\()", rf"static {how} \1 ", part, flags=re.MULTILINE)
         written = spelled(body, dtype, {}) if is_typed else body
         found[whole] = ""  # it may call itself

@@ -134,9 +134,29 @@ T right_shift#(T x, T y) {
     return (T)(x >> (y >= 0 && y < 8 * (int)sizeof(T) ? y : 8 * (int)sizeof(T) - 1));
 }
 
-/* Without branches, so that loops become SIMD code; float through double, whose logarithm leaves enough bits. */
+/* log2 to thirteen digits, which are enough for a float: k + s P(s**2), as for tl_log. A float is no denormal double. */
+double log2_for_float(double x) {
+    uint64_t bits = tl_bits_of_double(x) + (0x3ff0000000000000u - 0x3fe6a09e667f3bcdu);
+    double k = tl_log_exponent(bits) - 1023, f = tl_log_fraction(bits), s = f / (2 + f), z = s * s, q = z * z;
+    double p = 3.1990481433212676e-1 + 2.8291249652496011e-1 * z;
+    double y = k + s * (tl_cubic(z, q, 2.8853900817778495, 9.6179669411414811e-1, 5.7707794213930851e-1,
+                                 4.1220927446617848e-1) + q * q * p);
+    y = x < INFINITY ? y : x;
+    return x > 0 ? y : (x == 0 ? -INFINITY : NAN);
+}
+
+/* 2**x to twelve digits: see tl_exp2. */
+double exp2_for_float(double x) {
+    x = tl_clamp(x, -151, 129);                         /* 0 and inf as a float */
+    double shifted = x + 6755399441055744.0, r = x - (shifted - 6755399441055744.0), s = r * r;
+    double p = tl_cubic(r, s, 1.3333454859526208e-3, 1.5403825408355899e-4, 1.5309156395981593e-5, 1.3178945214110574e-6);
+    p = tl_cubic(r, s, 6.9314718054821163e-1, 2.402265069811033e-1, 5.5504109352677775e-2, 9.6181286161969744e-3) + s * s * p;
+    return tl_double_of_bits(tl_bits_of_double(1 + r * p) + (tl_bits_of_double(shifted) << 52));
+}
+
+/* Without branches, so that loops become SIMD code. */
 T pow_real#(T x, T y) {
-    double size = fabs(x), power = sizeof(T) == 4 ? tl_exp(y * tl_log(size)) : tl_power(size, y);
+    double size = fabs(x), power = sizeof(T) == 4 ? exp2_for_float(y * log2_for_float(size)) : tl_power(size, y);
     T half = y * (T)0.5;
     int is_whole = rint(y) == y /* true for inf */, is_odd = is_whole & (rint(half) != half);
     power = (x >= 0) | is_whole | (size == INFINITY) ? power : NAN;
@@ -258,17 +278,6 @@ T mish_backward#(T grad, T x) {
     return grad * (t + x * ((T)1 - t * t) * tl_sigmoid@(x));
 }
 
-/* log2 to thirteen digits, which are enough for a float: k + s P(s**2), as for tl_log. A float is no denormal double. */
-double log2_for_float(double x) {
-    uint64_t bits = tl_bits_of_double(x) + (0x3ff0000000000000u - 0x3fe6a09e667f3bcdu);
-    double k = tl_log_exponent(bits) - 1023, f = tl_log_fraction(bits), s = f / (2 + f), z = s * s, q = z * z;
-    double p = 3.1990481433212676e-1 + 2.8291249652496011e-1 * z;
-    double y = k + s * (tl_cubic(z, q, 2.8853900817778495, 9.6179669411414811e-1, 5.7707794213930851e-1,
-                                 4.1220927446617848e-1) + q * q * p);
-    y = x < INFINITY ? y : x;
-    return x > 0 ? y : (x == 0 ? -INFINITY : NAN);
-}
-
 /* erfc to ten digits, which are enough for a float: exp(-a**2) t P(t) with a = |x|, t = 1 / (1 + 0.41 a). From 10.06 on
    it is 0 as a float. */
 double erfc_for_float(double x) {
@@ -297,12 +306,15 @@ double digamma_above_0(double x) {                      /* not of inf */
 
 /* Negative x by reflection. Source: Abramowitz and Stegun 1964, 6.3.7. */
 double digamma(double x) {
-    double pi = 3.14159265358979323846;
+    double below = 0, pi = 3.14159265358979323846;
     if (x == 0) return copysign(INFINITY, -x);
     if (!(x < INFINITY)) return x;
-    if (x > 0) return digamma_above_0(x);
-    if (x == floor(x)) return NAN;
-    return -pi / tan(pi * (x - floor(x))) + digamma_above_0(1 - x);
+    if (x < 0) {
+        if (x == floor(x)) return NAN;
+        below = -pi / tan(pi * (x - floor(x)));
+        x = 1 - x;
+    }
+    return below + digamma_above_0(x);
 }
 
 /* Sum of (x + k)**-s over k >= 0, s > 1: terms up to 10, then Euler and Maclaurin's formula.

@@ -20,7 +20,7 @@ import math
 
 from tensorlab.errors import DTypeError
 from tensorlab.ops.creation import zeros_like
-from tensorlab._core.loops.scalar import Guarded, Searched
+from tensorlab._core.loops.scalar import Guarded
 from tensorlab.ops.pointwise.common import inplace_function
 
 cdef extern from "powers_loops.h":          # made from the expressions below: _core/loops/scalar.py
@@ -30,10 +30,7 @@ cdef extern from "powers_loops.h":          # made from the expressions below: _
 # ---------------------------------------------------------------- pow
 cdef Op POW = Op("pow(Tensor x, Tensor exponent) -> Tensor",
                  aten="pow.Tensor_Tensor", dtype="promote",
-                 scalar={"float32": Searched("(float)tl_exp_usual(exponent * tl_log_usual(x))",
-                                             unless="tl_log_is_specialf(x) | !(fabsf(exponent) < 7.9f)",
-                                             otherwise="pow_real_float32(x, exponent)"),
-                         "floating": "pow_real#(x, exponent)",
+                 scalar={"floating": "pow_real#(x, exponent)",
                          "integer": "pow_integer#(x, exponent)",
                          "complex64": Guarded("complex_pow_near#(x, exponent)",
                                               unless="is_far_power#(x, exponent)",

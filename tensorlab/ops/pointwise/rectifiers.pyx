@@ -149,8 +149,9 @@ def leaky_relu_backward_derivative_slope(grad, grad_, x):
 # ---------------------------------------------------------------- elu, selu, celu
 cdef Op ELU = Op("elu(Tensor x, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
                  dtype="promote",
-                 scalar={"floating": Searched("scale * x", unless="!(x > 0)",
-                                              otherwise="elu#(x, alpha, scale, input_scale)")},
+                 scalar={"float32": Searched("scale * x", unless="!(x > 0)",
+                                             otherwise="elu#(x, alpha, scale, input_scale)"),
+                         "floating": "elu#(x, alpha, scale, input_scale)"},
                  grain=GRAIN)
 
 @ELU.derivative("x")

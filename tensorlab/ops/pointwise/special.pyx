@@ -56,9 +56,7 @@ erfc_ = inplace_function(ERFC, erfc)
 
 # ---------------------------------------------------------------- ndtr
 cdef Op NDTR = Op("ndtr(Tensor x) -> Tensor", aten="special_ndtr", dtype="floating",
-                  scalar={"float32": "(T)(0.5 * erfc_for_float(-0.70710678118654752440 * x))",
-                          "floating": "0.5 * erfc(-0.70710678118654752440 * x)"},
-                  grain=GRAIN)
+                  scalar="(T)(0.5 * erfc(-0.70710678118654752440 * x))", grain=GRAIN)
 
 @NDTR.derivative("x")
 def ndtr_derivative(grad, x):
@@ -126,8 +124,9 @@ lgamma_ = inplace_function(LGAMMA, lgamma)
 
 # ---------------------------------------------------------------- digamma
 cdef Op DIGAMMA = Op("digamma(Tensor x) -> Tensor", dtype="floating",
-                     scalar=Guarded("(T)digamma_above_0(x)", unless="!((x > 0) & (x < INFINITY))",
-                                    otherwise="(T)digamma(x)"),
+                     scalar={"float32": Guarded("(T)digamma_above_0(x)", unless="!((x > 0) & (x < INFINITY))",
+                                                otherwise="(T)digamma(x)"),
+                             "floating": "digamma(x)"},
                      grain=GRAIN)
 
 @DIGAMMA.derivative("x")
