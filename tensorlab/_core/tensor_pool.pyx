@@ -57,7 +57,8 @@ cdef void free_tensor(PyObject* given) noexcept:
     if cls.tp_finalize != NULL and cls.tp_dealloc == free_tensor and revived(given):
         return
     tensors.live_count -= 1
-    if tensors.kept < MAX_KEPT and cls == <PyTypeObject*>tensors.tensor_class and is_plain(<TensorBase>given):
+    if (tensors.kept < MAX_KEPT and cls == <PyTypeObject*>tensors.tensor_class and cls.tp_finalize == NULL
+            and is_plain(<TensorBase>given)):   # with a __del__, Python notes in an object that it has run
         untrack(given)
         if has_weakrefs(<TensorBase>given):
             clear_weakrefs(given)
