@@ -57,8 +57,7 @@ cdef void free_tensor(PyObject* given) noexcept:
     if cls.tp_finalize != NULL and cls.tp_dealloc == free_tensor and revived(given):
         return
     tensors.live_count -= 1
-    if (tensors.kept < MAX_KEPT and cls == <PyTypeObject*>tensors.tensor_class and cls.tp_finalize == NULL
-            and is_plain(<TensorBase>given)):   # with a __del__, Python notes in an object that it has run
+    if tensors.kept < MAX_KEPT and is_plain(<TensorBase>given, cls):
         untrack(given)
         if has_weakrefs(<TensorBase>given):
             clear_weakrefs(given)
@@ -74,9 +73,11 @@ cdef void free_tensor(PyObject* given) noexcept:
     Py_DECREF(<object>cls)
 
 
-cdef bint is_plain(TensorBase x) noexcept:
-    return (x.keys == 0 and x.hooks is None and x.box is None and x.after_hooks is None and x.accumulator == NULL
-            and x.forms == 0 and not x.retains_grad_ and not has_attributes(x))
+cdef bint is_plain(TensorBase x, PyTypeObject* cls) noexcept:
+    """Is x of class Tensor itself, with nothing but its values? If that has a __del__, Python notes in an object that it has run."""
+    return (cls == <PyTypeObject*>tensors.tensor_class and cls.tp_finalize == NULL and not has_attributes(x)
+            and x.keys == 0 and x.hooks is None and x.box is None and x.after_hooks is None and x.accumulator == NULL
+            and x.forms == 0 and not x.retains_grad_)
 
 
 cdef void reset(TensorBase x) noexcept:
