@@ -117,7 +117,6 @@ class Tensor(TensorBase):
             [ 8., 12.]])
     """
 
-    __slots__ = ()
     __new__ = staticmethod(constructors.new_of_class)  # kernels do not go through it
 
     # layout

@@ -51,9 +51,6 @@ cdef class TensorBase:
     cdef list hooks             # of a leaf: (key, function)
     cdef object box             # what a transform has put into it (a Box of levels.pyx), or None
     cdef dict after_hooks       # of a leaf: key: function, called when a gradient has been added to .grad
-    # --- Python's; here, so that class Tensor adds no field (see tensor_pool.pyx)
-    cdef dict __dict__
-    cdef object __weakref__
 
 cdef inline ssize offset_of(TensorBase x) noexcept:
     """Elements from the start of the storage to the first element (of an empty storage, too: its address is 0)."""

@@ -35,10 +35,8 @@ from tensorlab.errors import AllocationError, DeviceError, NoDataError, ShapeErr
 cdef extern from *:
     """
     #define tl_make(base, cls, nothing) (((PyTypeObject*)(base))->tp_new((PyTypeObject*)(cls), nothing, NULL))
-    #define tl_drop_attributes(x) Py_CLEAR((x)->__dict__)
     """
     object tl_make(object base, object cls, tuple nothing)      # cls() without the cost of a Python call
-    void drop_attributes "tl_drop_attributes"(TensorBase)
 
 cdef ssize MAX_ELEMENTS = <ssize>1 << 56    # of 16 bytes each: more than any address space has
 cdef tuple NOTHING = ()
@@ -148,7 +146,6 @@ cdef class TensorBase:
     def __cinit__(self):
         global live_count
         live_count += 1
-        drop_attributes(self)                   # the dict that Cython makes; Python makes one when it is needed
         self.storage_ = empty_storage           # until a factory fills it: a 1-d tensor without elements
         self.dtype_ = FLOAT32
         self.ndim_ = 1
@@ -156,6 +153,11 @@ cdef class TensorBase:
         self.is_contiguous_ = True
         if foreign_classes and type(self) is not tensor_class:
             note_keys(self)
+
+    def __dealloc__(self):
+        global live_count
+        live_count -= 1
+        set_keys(self, 0)
 
     @property
     def shape(self):

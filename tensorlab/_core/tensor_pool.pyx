@@ -1,9 +1,12 @@
-"""Tensors that wait to be used again: making an object of Python's and freeing it would take a third of a small op's time.
+"""Tensors that wait to be used again: making an object of Python's and freeing it would take a
+third of a small op's time.
 
-A tensor that goes is kept, with its fields as `__cinit__` leaves them, and the next result is the one that was kept last. Only
-tensors of class Tensor itself are, and only those that nothing unusual was done to; all others are freed as any object is.
-Python frees an object by a function in its class. That of classes written in Python looks for fields that each base has
-added; Tensor adds none, so it can have ours. A class that inherits from Tensor frees what it has added, then calls ours.
+A plain tensor that goes is kept, its fields as `__cinit__` leaves them, and the next result
+is the one that was kept last. Plain is a tensor of class Tensor itself with nothing but its
+values: all others are freed by Python, as any object is.
+
+Python frees an object by a function in its class, tp_dealloc; a class written in Python has
+subtype_dealloc there. Ours stands before it in class Tensor.
 """
 from cpython.object cimport PyObject, PyTypeObject, Py_TYPE, destructor
 from cpython.ref cimport Py_DECREF
@@ -14,15 +17,10 @@ from tensorlab._core.storage cimport empty_storage
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase
 
 cdef extern from *:
-    """
-    #define tl_has_attributes(x) ((x)->__dict__ != NULL)
-    #define tl_has_weakrefs(x) ((x)->__weakref__ != NULL)
-    """
-    bint has_attributes "tl_has_attributes"(TensorBase)
-    bint has_weakrefs "tl_has_weakrefs"(TensorBase)
+    PyObject** attributes_at "_PyObject_GetDictPtr"(PyObject*)  # where its __dict__ is, or NULL
+    bint is_finalized "PyObject_GC_IsFinalized"(PyObject*)      # has its __del__ run?
     void clear_weakrefs "PyObject_ClearWeakRefs"(PyObject*)
-    bint revived "PyObject_CallFinalizerFromDealloc"(PyObject*)     # by its __del__
-    void track "PyObject_GC_Track"(PyObject*)
+    void track "PyObject_GC_Track"(PyObject*)                   # by the garbage collector
     void untrack "PyObject_GC_UnTrack"(PyObject*)
     Py_ssize_t references "Py_REFCNT"(PyObject*)
     void set_references "Py_SET_REFCNT"(PyObject*, Py_ssize_t)
@@ -30,14 +28,16 @@ cdef extern from *:
 cdef enum:
     MAX_KEPT = 256
 cdef PyObject* pool[MAX_KEPT]           # each with one reference, the pool's
-cdef destructor free_fields = NULL      # what Cython wrote to free a TensorBase
+cdef PyTypeObject* plain_class = NULL   # Tensor
+cdef destructor free_by_python = NULL
 
 
 def keep_tensors(cls):
-    """Keep tensors of a class when they go; tensorlab/_tensor.py calls it once, with Tensor."""
-    global free_fields
-    free_fields = (<PyTypeObject*>TensorBase).tp_dealloc
-    (<PyTypeObject*>cls).tp_dealloc = free_tensor
+    """Keep plain tensors of a class when they go; _tensor.py calls it once, with Tensor."""
+    global plain_class, free_by_python
+    plain_class = <PyTypeObject*>cls
+    free_by_python = plain_class.tp_dealloc
+    plain_class.tp_dealloc = free_tensor
     tensors.take_tensor = take_tensor
 
 
@@ -52,36 +52,39 @@ cdef TensorBase take_tensor():
 
 
 cdef void free_tensor(PyObject* given) noexcept:
-    """Keep a tensor on which there are no references any more, or free it."""
-    cdef PyTypeObject* cls = Py_TYPE(<object>given)
-    if cls.tp_finalize != NULL and cls.tp_dealloc == free_tensor and revived(given):
-        return
-    tensors.live_count -= 1
-    if tensors.kept < MAX_KEPT and is_plain(<TensorBase>given, cls):
+    """Keep a tensor to which no reference is left, or let Python free it."""
+    if tensors.kept < MAX_KEPT and is_plain(<TensorBase>given):
         untrack(given)
-        if has_weakrefs(<TensorBase>given):
-            clear_weakrefs(given)
-        set_references(given, 1)
+        clear_weakrefs(given)
+        set_references(given, 1)        # the pool's
         reset(<TensorBase>given)
-        if tensors.kept < MAX_KEPT:     # what it held may have freed others
+        if tensors.kept < MAX_KEPT:     # still: what it held may have freed others
             pool[tensors.kept] = given
             tensors.kept += 1
+            tensors.live_count -= 1
             return
-    else:
-        tensors.set_keys(<TensorBase>given, 0)
-    free_fields(given)
-    Py_DECREF(<object>cls)
+        set_references(given, 0)
+    # Python's function calls the first one in a base that isn't itself: for a class that
+    # inherits from Tensor, that's ours. So ours steps aside, and Python's looks again.
+    plain_class.tp_dealloc = free_by_python
+    free_by_python(given)
+    plain_class.tp_dealloc = free_tensor
 
 
-cdef bint is_plain(TensorBase x, PyTypeObject* cls) noexcept:
-    """Is x of class Tensor itself, with nothing but its values? If that has a __del__, Python notes in an object that it has run."""
-    return (cls == <PyTypeObject*>tensors.tensor_class and cls.tp_finalize == NULL and not has_attributes(x)
-            and x.keys == 0 and x.hooks is None and x.box is None and x.after_hooks is None and x.accumulator == NULL
-            and x.forms == 0 and not x.retains_grad_)
+cdef bint is_plain(TensorBase x) noexcept:
+    """Is x of class Tensor itself, with nothing but its values?
+
+    A long chain of gradients or attributes is for Python, which frees it without nested calls.
+    """
+    return (Py_TYPE(x) == plain_class and plain_class.tp_finalize == NULL
+            and x.keys == 0 and x.hooks is None and x.box is None and x.after_hooks is None
+            and x.accumulator == NULL and x.forms == 0 and not x.retains_grad_
+            and x.gradient is None and attributes_at(<PyObject*>x)[0] == NULL
+            and not is_finalized(<PyObject*>x))
 
 
 cdef void reset(TensorBase x) noexcept:
-    """Give a plain tensor the fields that `__cinit__` does, but a counter that no one shares stays."""
+    """Give a plain tensor the fields that `__cinit__` does; but a counter of its own stays."""
     x.storage_ = empty_storage
     x.data_ = NULL
     x.dtype_, x.ndim_, x.is_contiguous_ = FLOAT32, 1, True
@@ -93,11 +96,9 @@ cdef void reset(TensorBase x) noexcept:
             x.counter.value = 0
         else:
             x.counter = None
-    if x.shape_ is not None:            # asks first: writing None counts its references up and down, four times in a row
+    if x.shape_ is not None:           # asks first: to write None counts references up and down
         x.shape_ = None
     if x.node is not None:
         x.node = None
-    if x.gradient is not None:
-        x.gradient = None
     if x.base is not None:
         x.base = None

@@ -1,12 +1,14 @@
 """Tensors that are kept when they go and used again: nothing of the last life shows in the next."""
 
 import gc
+import sys
 import threading
 import weakref
 
 import pytest
 
 import tensorlab as T
+from tensorlab._core.tensor import TensorBase
 
 
 def view_of_leaf():
@@ -53,6 +55,17 @@ def with_other_data():
     return x
 
 
+def view_under_no_grad():
+    x = T.ones(4, requires_grad=True)
+    with T.no_grad():
+        return x.view(2, 2)
+
+
+def view_of_inference_mode():
+    with T.inference_mode():
+        return T.ones(4).view(2, 2)
+
+
 def part_of_split():
     return (T.ones(4, requires_grad=True) * 1).split(2)[1]
 
@@ -64,7 +77,7 @@ LIVES = [
     lambda: T.empty(3, device="meta"),
     lambda: T.ones(3)._lazy_clone(),
     *(view_of_leaf, written, with_gradient, retaining, hooked, named, of_inference_mode),
-    *(with_other_data, part_of_split),
+    *(with_other_data, part_of_split, view_under_no_grad, view_of_inference_mode),
 ]
 
 
@@ -97,6 +110,20 @@ def test_nothing_of_the_last_life_shows(live):
     made = [T.zeros(2, 2).detach() for _ in range(6)]
     assert [looks(x) for x in made] == [expected] * 6
     assert all(x.equal(T.zeros(2, 2)) for x in made)
+    leaves = [T.ones(4, requires_grad=True) for _ in range(6)]
+    views = [(leaf * 1)[1:] for leaf in leaves]
+    for leaf, view in zip(leaves, views, strict=True):
+        view.mul_(3)
+        view.sum().backward()
+        assert leaf.grad.tolist() == [0, 3, 3, 3]
+
+
+def test_an_object_is_used_again():
+    x = T.ones(3)
+    first = id(x)
+    del x
+    kept = [T.ones(2) + 1, T.ones(5)]  # one takes it, and then it's in use
+    assert [id(x) for x in kept].count(first) == 1
 
 
 def test_a_tensor_that_is_used_again_counts_its_writes_anew():
@@ -204,6 +231,104 @@ def test_a_destructor_that_is_given_to_the_class_runs():
     assert [n for n in ended if n in (3, 5)] == [3, 5, 3]
     assert kept.pop().tolist() == [2.0] * 5
     assert T.ones(5).tolist() == [1.0] * 5
+
+
+def test_a_tensor_that_was_revived_may_end_again():
+    kept = []
+    T.Tensor.__del__ = lambda x: kept.append(x)
+    try:
+        T.ones(5)
+    finally:
+        del T.Tensor.__del__
+    kept.clear()  # its object has the mark that a __del__ has run
+
+    class Ending(T.Tensor):
+        def __del__(self):
+            ended.append(1)
+
+    ended = []
+    many = [T.ones(5) for _ in range(300)]
+    for x in many:
+        x.__class__ = Ending
+    del many, x
+    assert len(ended) == 300
+
+
+def test_a_destructor_may_change_the_class():
+    class Other(T.Tensor):
+        pass
+
+    def change(x):
+        x.__class__ = Other
+
+    gc.collect()
+    before = sys.getrefcount(T.Tensor), sys.getrefcount(Other)
+    T.Tensor.__del__ = change
+    try:
+        for _ in range(300):
+            T.ones(1)
+    finally:
+        del T.Tensor.__del__
+    gc.collect()
+    now = sys.getrefcount(T.Tensor), sys.getrefcount(Other)
+    assert abs(now[0] - before[0]) < 280  # tensors that are kept have a reference each
+    assert now[1] == before[1]
+
+
+@pytest.mark.parametrize("name", ["prev", "grad"])
+@pytest.mark.parametrize("wrap", [lambda x: x, T.nn.Parameter], ids=["Tensor", "Parameter"])
+def test_a_long_chain_of_tensors_is_freed(name, wrap):
+    gc.collect()
+    before = T.live_tensors()
+    x = wrap(T.ones(1))
+    for _ in range(200_000):
+        y = wrap(T.ones(1))
+        setattr(y, name, x)
+        x = y
+    del x, y
+    assert T.live_tensors() == before
+
+
+@pytest.mark.parametrize("wrap", [lambda x: x, T.nn.Parameter], ids=["Tensor", "Parameter"])
+def test_attributes_are_as_of_any_object(wrap):
+    x = wrap(T.ones(2))
+    x.label = "a"
+    attributes, state = x.__dict__, x.__reduce_ex__(4)
+    del x
+    assert attributes == {"label": "a"}
+    assert "'label': 'a'" in repr(state)
+    x = wrap(T.ones(2))
+    x.__dict__ = {"other": 1}
+    assert x.other == 1
+    del x.__dict__
+    assert x.__dict__ == {}
+
+
+def test_what_the_collector_is_clearing_can_be_looked_at():
+    seen = []
+
+    def look(_):
+        for thing in gc.get_objects():
+            if id(thing) in ids:
+                seen.append(thing.shape)
+
+    x, y = T.ones(3), T.ones(4)
+    x.other, y.other = y, x
+    x.marker = Label()
+    ids = {id(x), id(y)}
+    known = weakref.ref(x.marker, look)
+    del x, y
+    gc.collect()
+    assert known() is None
+    assert all(isinstance(shape, T.Size) for shape in seen)
+
+
+def test_instances_of_the_base_are_counted():
+    gc.collect()
+    before = T.live_tensors()
+    for _ in range(5):
+        TensorBase()
+    assert T.live_tensors() == before
 
 
 def test_threads_share_what_is_kept():
