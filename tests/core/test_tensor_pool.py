@@ -6,9 +6,9 @@ import threading
 import weakref
 
 import pytest
+from tensorlab._core.tensor import TensorBase
 
 import tensorlab as T
-from tensorlab._core.tensor import TensorBase
 
 
 def view_of_leaf():
@@ -308,9 +308,7 @@ def test_what_the_collector_is_clearing_can_be_looked_at():
     seen = []
 
     def look(_):
-        for thing in gc.get_objects():
-            if id(thing) in ids:
-                seen.append(thing.shape)
+        seen.extend([thing.shape for thing in gc.get_objects() if id(thing) in ids])
 
     x, y = T.ones(3), T.ones(4)
     x.other, y.other = y, x
