@@ -345,7 +345,7 @@ cdef int note_keys(TensorBase x) except -1:
 
 
 cdef int set_keys(TensorBase x, int keys) noexcept:
-    """Change what calls have to know of x; `active_layers` counts the tensors of which they have to know something."""
+    """Change what calls have to know of x; `active_layers` counts tensors with something to know."""
     modes.active_layers += (keys != 0) - (x.keys != 0)
     x.keys = keys
     return 0
@@ -374,7 +374,7 @@ cdef int add_foreign_class(object cls) except -1:
 
 
 cdef TensorBase blank_tensor():
-    """A tensor of the public class whose fields the caller fills, its counter among them: one that was kept, or a new one."""
+    """A tensor that was kept, or a new one; the caller fills its fields, its counter among them."""
     return take_tensor() if kept else <TensorBase>tl_make(TensorBase, tensor_class, NOTHING)
 
 

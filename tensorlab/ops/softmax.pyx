@@ -54,7 +54,7 @@ cdef void set_loops(Loops* loops, void* float_loop, void* double_loop, void* flo
 
 
 cdef void shifts_of(real* shift, real* x, ssize x_stride, ssize n, ssize width) noexcept nogil:
-    """The largest element of each of `width` slices that run across memory, or the smallest finite number."""
+    """The largest element of each of `width` slices across memory, or the smallest finite number."""
     cdef ssize i = 0, j
     for j in range(width):
         shift[j] = -FLT_MAX if real is float else -DBL_MAX
@@ -93,10 +93,10 @@ cdef void exp_strip(real* total, real* out, ssize out_stride, real* x, ssize x_s
             total[j] += to_row[j]
 
 
-# A strip of slices across memory is taken in parts of PART rows, which threads share: each then reads whole rows, one
-# after the other, where its share of each row would be a run too short to be fetched early. A part subtracts its own
-# largest elements, so that it is read once for them and the exponentials; its factors make up for that. The bits don't
-# depend on the number of threads.
+# A strip of slices across memory is taken in parts of PART rows, which threads share: each then
+# reads whole rows, one after the other, where its share of each row would be a run too short to be
+# fetched early. A part subtracts its own largest elements, so that it is read once for them and the
+# exponentials; its factors make up for that. The bits don't depend on the number of threads.
 cdef struct Strip:
     void** data                     # the result and x, as a strip loop gets them
     ssize* strides

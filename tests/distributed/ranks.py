@@ -73,7 +73,7 @@ def ends(processes, seconds=SECONDS):
 
 
 def show_where_all_stand():
-    """Let ranks that hang end with a traceback of each thread: they show it through launchers."""
+    """Let ranks that hang end with a traceback of each thread, which launchers pass on."""
     for folder in processes():
         is_launcher = re.search(r"tensorlab[. ](distributed\.)?(run|launch)\b", words_of(folder))
         if int(folder.name) != os.getpid() and not is_launcher:

@@ -75,7 +75,7 @@ class Guarded(NamedTuple):
 
 
 class Searched(Guarded):
-    """A Guarded expression of which a kernel takes `otherwise` alone, lest it compute all its values twice."""
+    """Guarded in eager loops; a kernel, which would compute both for each, takes `otherwise`."""
 
 
 # ---------------------------------------------------------------- reading an expression
@@ -145,8 +145,8 @@ def collect(text, known, found):
         is_typed = "#(" in part
         if not part or whole in found or is_typed != (bool(dtype) and whole not in known):
             continue
-        # A fold is called once for a row. Inlined into itself, a sum took GCC 0.3 s to compile. And what is
-        # written for double alone and branches is long, is no SIMD code, and would be in many loops.
+        # A fold is called once for a row. Inlined into itself, a sum took GCC 0.3 s to compile. And
+        # what is written for double alone and branches is long and no SIMD code; many loops call it.
         is_apart = name.startswith("row_") or (not is_typed and "    if (" in part)
         how = "__attribute__((noinline))" if is_apart else "inline"
         body = re.sub(RESULT + r"(?=\w+#?\()", rf"static {how} \1 ", part, flags=re.MULTILINE)

@@ -45,7 +45,8 @@ class Pickler(reduction.ForkingPickler):
 
     def __init__(self, file):
         self.storages, self.buffers = [], buffers = [], []
-        # a callback that knew the pickler would be in a cycle with it, and keep the batch's memory until a collection
+        # a callback that knew the pickler would be in a cycle with it, and the batch's memory
+        # would stay until a collection
         super().__init__(file, 5, True, lambda buffer: buffers.append(buffer.raw()))
 
     def persistent_id(self, value):

@@ -316,9 +316,10 @@ def limit_waiting(connection, seconds):
 
 
 def ready_of(sources, seconds):
-    """Wait until some of these connections and descriptors can be read, or so many seconds; return them.
+    """Wait until some connections and descriptors can be read, or so many seconds; return those.
 
-    `wait` does that on each system, but makes a selector for it: five times the work of asking the system itself.
+    `wait` does that on each system, but makes a selector for it: five times the work of asking
+    the system itself.
     """
     if not hasattr(select, "poll"):
         return wait(sources, seconds)
